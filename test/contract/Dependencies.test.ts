@@ -16,6 +16,7 @@ import { LedgerReports } from "../../src/store/ledger/reports/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
+import { each, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { ask, envelope, helloReply, named, seen } from "./wire.ts"
@@ -80,7 +81,7 @@ const app = (broken: Broken) => {
   return { calls, layer }
 }
 
-const refused = (dependency: "database" | "limit_store") =>
+const refused = (dependency: "database") =>
   envelope({
     type: "dependency_unavailable",
     code: `${dependency}_unavailable`,
@@ -104,35 +105,38 @@ it.effect("keys cannot be looked up: 503 and not 401", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the limit store is down: no model request is served", () => {
+/** Asks on a surface: the status, the code of the error, and how long to wait. */
+const asked = (surface: Surface, key: string, stream = false) =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    const { headers, status, text } = yield* send(surface.path, { key, body: surface.body({ text: "Hi", stream }) })
+    assert.strictEqual(headers.get("content-type"), "application/json")
+    assert.notMatch(text, /Hello|hunter2/)
+    return [status, surface.read(text).error?.code, headers.get("retry-after")]
+  })
+
+each("the limit store is down: no model request is served", (surface) => {
   const { calls, layer } = app({ limits: { acquire: () => down("limit_store") } })
   return Effect.gen(function* () {
-    const { chat, issueKey } = yield* TestApp
-    const { secret } = yield* issueKey()
-    assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named() })), {
-      status: 503,
-      headers: { ...json, "retry-after": "1" },
-      body: refused("limit_store")
-    })
+    const { secret } = yield* (yield* TestApp).issueKey()
+    assert.deepStrictEqual(yield* asked(surface, secret), [503, "limit_store_unavailable", "1"])
     assert.deepStrictEqual(calls, [])
   }).pipe(Effect.provide(layer))
 })
 
-it.effect(
+each(
   "the ledger cannot reserve: a capped key's request is not forwarded, an uncapped key's reply is not sent",
-  () => {
+  (surface) => {
     const { calls, layer } = app({ ledger: { reserve: () => down("database") } })
     return Effect.gen(function* () {
-      const { chat, issueKey } = yield* TestApp
+      const { issueKey } = yield* TestApp
       const capped = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
-      const first = yield* chat(ask("Hi"), { key: capped.secret, ...named() })
-      assert.deepStrictEqual([first.status, first.text], [503, refused("database")])
+      const unavailable = [503, "database_unavailable", "1"]
+      assert.deepStrictEqual(yield* asked(surface, capped.secret), unavailable)
       assert.deepStrictEqual(calls, [])
       const uncapped = yield* issueKey()
       for (const stream of [false, true]) {
-        const answered = yield* chat(ask("Hi", { stream }), { key: uncapped.secret, ...named() })
-        assert.deepStrictEqual([answered.status, answered.headers.get("content-type")], [503, "application/json"])
-        assert.notInclude(answered.text, "Hello")
+        assert.deepStrictEqual(yield* asked(surface, uncapped.secret, stream), unavailable)
       }
     }).pipe(Effect.provide(layer))
   }

@@ -2,14 +2,15 @@
  * A client that disconnects: the upstream call is aborted at once, and the produced output is
  * settled.
  */
-import { assert, it } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { nanoFromUsd } from "../../src/domain/Money.ts"
 import { type Script } from "../../src/testing/ScriptedProvider.ts"
+import { each } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { open } from "./client.ts"
 import { advanceUntil, until } from "./clock.ts"
-import { ask, delta, end } from "./wire.ts"
+import { delta, end } from "./wire.ts"
 
 const upstream = (script: Script) => {
   const seen = { calls: 0, aborts: 0 }
@@ -26,12 +27,12 @@ const upstream = (script: Script) => {
   return { seen, layer }
 }
 
-it.effect("in the middle of a stream: aborted, billed for the produced output, readable as cancelled", () => {
+each("in the middle of a stream: aborted, billed for the produced output, readable as cancelled", (surface) => {
   const { layer, seen } = upstream({ events: [delta({ content: "one two three" }), 60_000, end] })
   return Effect.gen(function* () {
     const { adminKey, issueKey, send, url } = yield* TestApp
     const { id, secret } = yield* issueKey({ monthlyBudgetNano: nanoFromUsd(1) })
-    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
+    const stream = open(`${url}${surface.path}`, secret, surface.body({ text: "Hi", stream: true, maxTokens: 1_000 }))
     yield* until(() => stream.text().includes("three"))
     assert.strictEqual(seen.aborts, 0)
     stream.hangUp()
@@ -51,13 +52,13 @@ it.effect("in the middle of a stream: aborted, billed for the produced output, r
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("before a whole reply is complete, and before a stream's first token", () => {
+each("before a whole reply is complete, and before a stream's first token", (surface) => {
   const { layer, seen } = upstream({ hangs: true })
   return Effect.gen(function* () {
     const { issueKey, send, url } = yield* TestApp
     const { secret } = yield* issueKey()
     for (const [count, stream] of [false, true].entries()) {
-      const client = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream }))
+      const client = open(`${url}${surface.path}`, secret, surface.body({ text: "Hi", stream, maxTokens: 1_000 }))
       yield* until(() => seen.calls === count + 1)
       client.hangUp()
       // The output of an unfinished whole reply is unknown, so its provider is awaited for five
@@ -83,14 +84,14 @@ it.effect("before a whole reply is complete, and before a stream's first token",
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("frees the concurrency slot of the client that left", () => {
+each("frees the concurrency slot of the client that left", (surface) => {
   const { layer, seen } = upstream({ hangs: true })
   return Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free" })
     for (let count = 1; count <= 6; count++) {
       // Four concurrent requests are allowed.
-      const client = open(`${url}/v1/chat/completions`, secret, ask(`Hi ${count}`, { stream: true }))
+      const client = open(`${url}${surface.path}`, secret, surface.body({ text: `Hi ${count}`, stream: true }))
       yield* until(() => seen.calls === count)
       client.hangUp()
       yield* until(() => seen.aborts === count)

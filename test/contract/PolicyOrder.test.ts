@@ -1,10 +1,9 @@
 /**
- * The first policy that refuses determines the response. Each case corrects the fault of the one
- * before.
+ * The first policy that refuses determines the response. The order that all surfaces have is in
+ * Surfaces.test.ts.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -15,49 +14,6 @@ const tiers = {
   pro: { requestsPerMinute: 300, tokensPerMinute: 400_000, concurrency: 32 },
   enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
 }
-
-it.effect("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", () =>
-  Effect.gen(function* () {
-    const { chat, issueKey } = yield* TestApp
-    const accounts = yield* ApiKeys
-    const { id, secret } = yield* issueKey({ tier: "free" })
-    assert.strictEqual((yield* chat(ask("first"), { key: secret })).status, 200, "the only request of this minute")
-    yield* accounts.change(id, { scopes: ["models:read"], monthlyBudgetNano: 0, allowedModels: ["other/*"] })
-
-    const huge = JSON.stringify({ model: 1, filler: "x".repeat(3_000) })
-    const headers = { "content-type": "application/json" }
-    const refusal = (body: unknown, key: string) =>
-      Effect.map(
-        chat(body, { key, headers }),
-        ({ status, text }) => `${status} ${JSON.parse(text).error?.code ?? "ok"}`
-      )
-
-    assert.strictEqual(yield* refusal(huge, "tg-wrong"), "401 invalid_api_key")
-    assert.strictEqual(yield* refusal(huge, secret), "403 scope_missing")
-    yield* accounts.change(id, { scopes: ["chat:write"] })
-    assert.strictEqual(yield* refusal(huge, secret), "413 payload_too_large")
-    assert.strictEqual(yield* refusal({ model: 1 }, secret), "422 validation_failed")
-    const body = ask("Hi", { model: "no/such" })
-    assert.strictEqual(yield* refusal(body, secret), "429 requests_limit_exceeded")
-    yield* TestClock.adjust("1 minute")
-    yield* accounts.change(id, { tier: "pro" })
-    const known = ask("Hi")
-    assert.strictEqual(yield* refusal(known, secret), "402 monthly_budget_exceeded")
-    yield* accounts.change(id, { monthlyBudgetNano: null })
-    assert.strictEqual(yield* refusal(known, secret), "403 model_not_allowed")
-    assert.strictEqual(yield* refusal(body, secret), "403 model_not_allowed")
-    yield* accounts.change(id, { allowedModels: null })
-    assert.strictEqual(yield* refusal(body, secret), "404 model_not_found")
-    assert.strictEqual(yield* refusal(known, secret), "200 ok")
-  }).pipe(
-    Effect.provide(
-      TestApp.layer({
-        providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
-        settings: { tiers, maxBodyBytes: 2_000 }
-      })
-    )
-  )
-)
 
 it.effect("checks the budget before the whitelist, and the whitelist before the cache", () =>
   Effect.gen(function* () {

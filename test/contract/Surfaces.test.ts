@@ -10,7 +10,7 @@ import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { CredentialsRefused, Cut } from "../../src/providers/Provider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { type Script, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
-import { messagesSurface, type Surface, surfaces } from "../support/surfaces.ts"
+import { each, messagesSurface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { open } from "./client.ts"
@@ -41,10 +41,6 @@ const appOf = (script: Script, privacy: Partial<PrivacyRules> = {}) => {
     ]
   })
   return { layer, requests }
-}
-
-const each = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>) => {
-  for (const surface of surfaces) it.effect(`${surface.name}: ${name}`, () => run(surface))
 }
 
 const modes = [false, true]
@@ -79,6 +75,7 @@ each("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", (surfac
     assert.deepStrictEqual(yield* asked(known), refused(402, "monthly_budget_exceeded"))
     yield* accounts.change(id, { monthlyBudgetNano: null })
     assert.deepStrictEqual(yield* asked(known), refused(403, "model_not_allowed"))
+    assert.deepStrictEqual(yield* asked(unknown), refused(403, "model_not_allowed"))
     yield* accounts.change(id, { allowedModels: null })
     assert.deepStrictEqual(yield* asked(unknown), refused(404, "model_not_found"))
     assert.deepStrictEqual(yield* asked(known), [200, "ok"])

@@ -3,7 +3,8 @@
  * answer is read. Tests of what holds for all of them (keys, limits, budgets, privacy, retries,
  * broken streams) run once for each row.
  */
-import { assert } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
+import { type Effect } from "effect"
 import { assembledMessage } from "./messageEvents.ts"
 
 export interface Asking {
@@ -187,3 +188,8 @@ export const messagesSurface: Surface = {
 }
 
 export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface]
+
+/** A test for each surface. */
+export const each = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {
+  for (const surface of surfaces) it.effect(`${surface.name}: ${name}`, () => run(surface))
+}
