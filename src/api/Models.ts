@@ -60,6 +60,12 @@ export const ModelEntry = Schema.Struct({
   name: Schema.String,
   display_name: Schema.String,
   canonical_slug: Schema.String,
+  alias_of: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({
+      description:
+        "The entry is an alias of the operator's. The models that it stands for and that the key may use, the most frequent first; the other members are those of the first."
+    })
+  ),
   description: Schema.String,
   context_length: Schema.NullOr(Schema.Int),
   architecture: Schema.Struct({
@@ -84,7 +90,7 @@ export const ModelEntry = Schema.Struct({
   providers: Schema.Array(ProviderEntry)
 }).annotate({ identifier: "Model" })
 
-/** All models in one page: `links.next` is null. */
+/** All models, and then the operator's aliases, in one page: `links.next` is null. */
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(ModelEntry),

@@ -17,7 +17,7 @@ import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { nearest } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
-import { type Aliases, type AliasTarget, drawn } from "../routing/Aliases.ts"
+import { type Aliases, type AliasTarget, allowedAliases, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
@@ -80,6 +80,7 @@ export class Planner extends Context.Service<
     readonly route: (input: PlanInput<unknown>) => Route
     /** The model that a name stands for: of an alias the heaviest one that the key may use. */
     readonly resolve: (name: string, key: KeyRecord) => Result.Result<Model, GatewayError>
+    readonly aliases: Aliases
     readonly begin: <Request>(
       input: PlanInput<Request>,
       admitted: Pick<Admitted, "generationId" | "startedAtMs">
@@ -169,9 +170,7 @@ export class Planner extends Context.Service<
         const withNearest = (error: GatewayError, model: string, { allowedModels }: KeyRecord): GatewayError => {
           const { reason } = error
           if (reason._tag !== "ModelNotFound" || reason.ambiguous.length > 0) return error
-          const own = [...aliases].flatMap(([name, targets]) =>
-            targets.some((target) => allowsModel(allowedModels, target.model)) ? [name] : []
-          )
+          const own = allowedAliases(aliases, allowedModels).map(({ name }) => name)
           const names = catalog.models
             .filter(({ id }) => allowsModel(allowedModels, id))
             .map(({ id }) => (model.includes("/") ? id : id.slice(id.indexOf("/") + 1)))
@@ -248,7 +247,7 @@ export class Planner extends Context.Service<
             withNearest(error, name, key)
           )
 
-        return Planner.of({ route, resolve, begin })
+        return Planner.of({ route, resolve, aliases, begin })
       })
     )
 }

@@ -34,3 +34,15 @@ export const drawn = (
   const found = heaviestFirst.find(({ weight }) => (left -= weight) < 0)
   return (found ?? heaviestFirst[0])?.model ?? name
 }
+
+/** The aliases of models that the key may use, with these models, heaviest first. */
+export const allowedAliases = (
+  aliases: Aliases,
+  allowedModels: ReadonlyArray<string> | null
+): ReadonlyArray<{ readonly name: string; readonly models: ReadonlyArray<string> }> =>
+  [...aliases].flatMap(([name, targets]) => {
+    const allowed = targets.filter(({ model }) => allowsModel(allowedModels, model))
+    return allowed.length === 0
+      ? []
+      : [{ name, models: allowed.toSorted((a, b) => b.weight - a.weight).map(({ model }) => model) }]
+  })

@@ -11,6 +11,7 @@ import { gatewayError, ModelNotAllowed } from "../../domain/Errors.ts"
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
 import { Planner } from "../../gateway/chat/Planner.ts"
+import { allowedAliases } from "../../gateway/routing/Aliases.ts"
 import { Catalog, type Model } from "../../gateway/routing/Catalog.ts"
 import { Circuits } from "../../gateway/health/Circuits.ts"
 import { ProviderStats } from "../../gateway/health/ProviderStats.ts"
@@ -26,7 +27,7 @@ export const layer = HttpApiBuilder.group(
     const { listOf, named } = yield* listing
     return handlers.handleAll({
       list: () =>
-        guard(Effect.flatMap(CurrentKey, ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id)))),
+        guard(Effect.flatMap(CurrentKey, ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id), key))),
       retrieve: ({ params }) => guard(Effect.flatMap(CurrentKey, ({ key }) => named(params.model, key))),
       retrieveByAuthor: ({ params }) =>
         guard(Effect.flatMap(CurrentKey, ({ key }) => named(`${params.author}/${params.slug}`, key)))
@@ -113,9 +114,20 @@ const listing = Effect.gen(function* () {
       }
     })
 
-  const listOf = Effect.fnUntraced(function* (shown: (model: Model) => boolean) {
-    const entries = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
-    const data = entries.flatMap((entry) => entry ?? [])
+  /** The operator's names of models, for a key. A model's own name stays its entry. */
+  const aliasesOf = (entries: ReadonlyArray<Entry>, key: KeyRecord): ReadonlyArray<Entry> =>
+    allowedAliases(planner.aliases, key.allowedModels).flatMap(({ models, name }) => {
+      const entry = entries.find(({ id }) => id === models[0])
+      return entry === undefined || entries.some(({ id }) => id === name)
+        ? []
+        : [{ ...entry, id: name, name, display_name: name, alias_of: models }]
+    })
+
+  /** `key`: its aliases are listed too. */
+  const listOf = Effect.fnUntraced(function* (shown: (model: Model) => boolean, key?: KeyRecord) {
+    const found = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
+    const entries = found.flatMap((entry) => entry ?? [])
+    const data = key === undefined ? entries : [...entries, ...aliasesOf(entries, key)]
     return {
       object: "list" as const,
       data,

@@ -83,11 +83,19 @@ export const messagesBody = (
   type: "error",
   error: {
     type,
-    message: reason?._tag === "ContextLengthExceeded" ? overflow(reason, message) : message,
+    message: wordsOf(reason, message),
     details: { ...details, ...(param == null ? {} : { param }), ...(code === null ? {} : { error_code: code }) }
   },
   request_id: requestId
 })
+
+const wordsOf = (reason: Reason | null, words: string): string => {
+  if (reason?._tag === "ContextLengthExceeded") return overflow(reason, words)
+  // Clients of this API send names of their own that no provider may have.
+  return reason?._tag === "ModelNotFound" && reason.ambiguous.length === 0
+    ? `${words} The gateway's setting \`aliases\` can map the name to a model.`
+    : words
+}
 
 /** A client that reads these words shortens its conversation and tries again. */
 const overflow = ({ contextLength, message, promptTokens }: ContextLengthExceeded, words: string): string => {

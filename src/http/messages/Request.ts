@@ -76,7 +76,7 @@ export const prompted = (body: CountTokensRequest): Read<Translated> =>
     return {
       dropped: Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
       request: {
-        model: body.model,
+        model: plainName(body.model),
         messages: [...system, ...messages],
         stream: false,
         ...(tools.length === 0 ? {} : { tools }),
@@ -87,6 +87,9 @@ export const prompted = (body: CountTokensRequest): Read<Translated> =>
       }
     }
   })
+
+/** Claude Code marks the name of a model with a longer context, such as `claude-sonnet-4-5[1m]`. */
+const plainName = (model: string): string => model.replace(/\[\d+m\]$/i, "")
 
 const demand = "only a provider of the Messages API does what this asks for."
 

@@ -8,6 +8,7 @@ import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { open } from "../../contract/client.ts"
 import { advanceUntil, until } from "../../contract/clock.ts"
 import { delta, end, finish, helloReply } from "../../contract/wire.ts"
+import { messagesSurface } from "../../support/surfaces.ts"
 import { TestApp } from "../../support/TestApp.ts"
 import { testSettings } from "../../support/testSettings.ts"
 
@@ -39,6 +40,58 @@ it.effect("names what it leaves out in a header and on the receipt", () =>
     const receipt = yield* send(`/v1/generations/${headers.get("x-generation-id")}`, { key })
     assert.deepStrictEqual(JSON.parse(receipt.text).dropped, ["context_management", "other"])
   }).pipe(Effect.provide(appOf({ reply: helloReply }).layer))
+)
+
+it.effect("takes the names that Claude Code sends, and says how to map the others", () =>
+  Effect.gen(function* () {
+    const { issueKey, send } = yield* TestApp
+    const { secret: key } = yield* issueKey()
+    const asked = (model: string) => send("/v1/messages", { body: ask({ model }), key })
+    for (const model of ["test/small", "test/small[1m]", "small[1M]", "claude-haiku-5-5", "claude-sonnet-4-5[1m]"]) {
+      const { status, text } = yield* asked(model)
+      assert.deepStrictEqual([status, JSON.parse(text).model], [200, model])
+    }
+    const { status, text } = yield* asked("claude-opus-4-1")
+    assert.strictEqual(status, 404)
+    assert.match(JSON.parse(text).error.message, /'claude-opus-4-1' does not exist\..* `aliases` can map the name/)
+  }).pipe(
+    Effect.provide(
+      appOf(
+        { reply: helloReply },
+        {
+          routing: {
+            ...testSettings.routing,
+            aliases: {
+              "claude-haiku-5-5": [{ model: "test/small", weight: 1 }],
+              "claude-sonnet-4-5": [{ model: "test/small", weight: 1 }]
+            }
+          }
+        }
+      ).layer
+    )
+  )
+)
+
+it.effect("counts the usage that a provider does not report, and marks it", () =>
+  Effect.gen(function* () {
+    const { issueKey, send } = yield* TestApp
+    const { secret: key } = yield* issueKey()
+    for (const stream of [false, true]) {
+      const { headers, text } = yield* send("/v1/messages", { body: ask({ stream }), key })
+      const told = messagesSurface.read(text).tokens
+      const receipt = JSON.parse((yield* send(`/v1/generations/${headers.get("x-generation-id")}`, { key })).text)
+      assert.deepStrictEqual(told, [receipt.usage.prompt_tokens, receipt.usage.completion_tokens])
+      assert.isTrue(told?.every((count) => count > 0))
+      assert.strictEqual(receipt.usage_source, "counted")
+    }
+  }).pipe(
+    Effect.provide(
+      appOf({
+        reply: { ...helloReply, usage: null },
+        events: [delta({ content: "Hello" }), finish(), { _tag: "End", usage: null, systemFingerprint: null }]
+      }).layer
+    )
+  )
 )
 
 it.effect("asks the provider again for a request that the prompt cache could answer", () => {

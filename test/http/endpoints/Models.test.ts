@@ -44,7 +44,16 @@ const app = TestApp.layer({
     { slug: "gamma", models: { "test/large": { reply: helloReply } } }
   ],
   settings: {
-    routing: { ...triedOnce, aliases: { swift: [{ model: "test/small", weight: 1 }] } }
+    routing: {
+      ...triedOnce,
+      aliases: {
+        swift: [
+          { model: "test/large", weight: 1 },
+          { model: "test/small", weight: 2 }
+        ],
+        "test/large": [{ model: "test/small", weight: 1 }]
+      }
+    }
   }
 })
 
@@ -55,6 +64,26 @@ const listed = (key: string) =>
     assert.strictEqual(status, 200)
     return JSON.parse(text)
   })
+
+it.effect("lists the operator's aliases behind the models, of the models that the key may use", () =>
+  Effect.gen(function* () {
+    const { issueKey } = yield* TestApp
+    const aliases = (allowedModels: ReadonlyArray<string> | null) =>
+      Effect.gen(function* () {
+        const { data } = yield* listed((yield* issueKey({ allowedModels })).secret)
+        return data.flatMap(({ alias_of, canonical_slug, display_name, id }: Record<string, unknown>) =>
+          alias_of === undefined ? [] : [[id, display_name, canonical_slug, alias_of]]
+        )
+      })
+    assert.deepStrictEqual(yield* aliases(null), [["swift", "swift", "test/small", ["test/small", "test/large"]]])
+    assert.deepStrictEqual(yield* aliases(["test/large"]), [["swift", "swift", "test/large", ["test/large"]]])
+    assert.deepStrictEqual(yield* aliases(["test/small"]), [
+      ["swift", "swift", "test/small", ["test/small"]],
+      ["test/large", "test/large", "test/small", ["test/small"]]
+    ])
+    assert.deepStrictEqual(yield* aliases(["open/*"]), [])
+  }).pipe(Effect.provide(app))
+)
 
 it.effect("lists OpenAI's members and OpenRouter's, and the providers of each model with their data policies", () =>
   Effect.gen(function* () {
@@ -67,7 +96,8 @@ it.effect("lists OpenAI's members and OpenRouter's, and the providers of each mo
       [
         ["open/embed", "model", "open"],
         ["test/large", "model", "test"],
-        ["test/small", "model", "test"]
+        ["test/small", "model", "test"],
+        ["swift", "model", "test"]
       ]
     )
     const [embed, , small] = list.data
@@ -122,7 +152,7 @@ it.effect("has what OpenAI's and Anthropic's clients read of a list and of a mod
     const { issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
     const list = yield* listed(secret)
-    assert.deepInclude(list, { has_more: false, first_id: "open/embed", last_id: "test/small", total_count: 3 })
+    assert.deepInclude(list, { has_more: false, first_id: "open/embed", last_id: "swift", total_count: 4 })
     const { created, created_at, display_name, name, type } = list.data[0]
     assert.deepStrictEqual([display_name, name, type], ["open/embed", "open/embed", "model"])
     assert.isAbove(created, 1_700_000_000)
@@ -164,7 +194,7 @@ it.effect("only the models that the key may use", () =>
         const { secret } = yield* issueKey({ allowedModels })
         return (yield* listed(secret)).data.map(({ id }: { id: string }) => id)
       })
-    assert.deepStrictEqual(yield* ids(["test/*"]), ["test/large", "test/small"])
+    assert.deepStrictEqual(yield* ids(["test/*"]), ["test/large", "test/small", "swift"])
     assert.deepStrictEqual(yield* ids(["open/embed", "no/such"]), ["open/embed"])
     assert.deepStrictEqual(yield* ids([]), [])
   }).pipe(Effect.provide(app))
