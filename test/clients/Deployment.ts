@@ -32,6 +32,18 @@ export const modelOf = (dialect: Dialect | "mock") => (dialect === "mock" ? "moc
 /** The answer to the prompt of `hello`. */
 export const answerOf = (dialect: Dialect | "mock") => (dialect === "mock" ? prompt(hello.prompt) : hello.content)
 
+/** The entry of the dialect's provider without its models, whose name at the mock is `upstream`. */
+export const providerEntry = (dialect: Dialect, origin: string) => {
+  const { key, path, upstream } = providers.find((each) => each.dialect === dialect) ?? providers[0]
+  return {
+    slug: dialect,
+    ...(dialect === "responses" ? { dialect: "openai", api: dialect } : { dialect }),
+    base_url: `${origin}${path}`,
+    api_key: key,
+    upstream
+  }
+}
+
 /**
  * Gemini's default model here hides its thinking, so another one is used where the stream is
  * checked.
@@ -85,16 +97,16 @@ export class Deployment extends Context.Service<
         env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
         config: {
           providers: [
-            ...providers.map(({ dialect, key, path, upstream }) => ({
-              slug: dialect,
-              ...(dialect === "responses" ? { dialect: "openai", api: dialect } : { dialect }),
-              base_url: `${origin}${path}`,
-              api_key: key,
-              models: [
-                { id: `${dialect}/chat`, upstream },
-                { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
-              ].map((model) => ({ ...model, pricing, max_completion_tokens: 1_000 }))
-            })),
+            ...dialects.map((dialect) => {
+              const { upstream, ...entry } = providerEntry(dialect, origin)
+              return {
+                ...entry,
+                models: [
+                  { id: `${dialect}/chat`, upstream },
+                  { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
+                ].map((model) => ({ ...model, pricing, max_completion_tokens: 1_000 }))
+              }
+            }),
             mock
           ],
           tiers: { free: { requests_per_minute: 30, concurrency: 30 } },

@@ -9,7 +9,17 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { assertRetryAfter, exhausted, prompt, recordingFetch, rejection } from "./Clients.ts"
 import { answerOf, Deployment, type Dialect, dialects, everywhere, modelOf } from "./Deployment.ts"
-import { broken, hello, overflow, parallelCalls, picture, structured, thinking, weatherTool } from "./fixtures.ts"
+import {
+  broken,
+  hello,
+  overflow,
+  parallelCalls,
+  picture,
+  structured,
+  thinking,
+  thoughtfulCall,
+  weatherTool
+} from "./fixtures.ts"
 
 type Request = Omit<Anthropic.MessageCreateParamsNonStreaming, "stream">
 
@@ -185,8 +195,8 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("@anthr
     })
   )
 
-  const runs = dialects.flatMap((dialect) => [false, true].map((stream) => ({ dialect, stream })))
-  it.effect.each(runs)("tools: the tool runner works to the end: $dialect (stream: $stream)", ({ dialect, stream }) =>
+  const loops = dialects.flatMap((dialect) => [false, true].map((stream) => ({ dialect, stream })))
+  it.effect.each(loops)("tools: the tool runner works to the end: $dialect (stream: $stream)", ({ dialect, stream }) =>
     Effect.gen(function* () {
       const { anthropic } = yield* client()
       const places: Array<string> = []
@@ -254,6 +264,39 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("@anthr
       const [thought] = streamed.content
       assert.strictEqual(signatures.join(""), thought?.type === "thinking" ? thought.signature : "none")
     })
+  )
+
+  it.effect.each(loops)(
+    "reasoning: leads a call, and goes back with its result: $dialect (stream: $stream)",
+    ({ dialect, stream }) =>
+      Effect.gen(function* () {
+        const { anthropic } = yield* client()
+        const request = asking(dialect, thoughtfulCall.prompt, {
+          max_tokens: 4_000,
+          thinking: { type: "enabled", budget_tokens: 1_024 },
+          tools
+        })
+        const ask = (more: Partial<Request>) =>
+          Effect.promise(() =>
+            stream
+              ? anthropic.messages.stream({ ...request, ...more }).finalMessage()
+              : anthropic.messages.create({ ...request, ...more })
+          )
+        const { content } = yield* ask({})
+        const [thought] = content
+        const use = content.at(-1)
+        assert.deepInclude(thought, { type: "thinking", thinking: thoughtfulCall.thought })
+        if (thought?.type !== "thinking" || use?.type !== "tool_use") return assert.fail("no call")
+        if (dialect === "anthropic") assert.isNotEmpty(thought.signature)
+        const after = yield* ask({
+          messages: [
+            ...request.messages,
+            { role: "assistant", content },
+            { role: "user", content: [{ type: "tool_result", tool_use_id: use.id, content: "sunny" }] }
+          ]
+        })
+        assert.strictEqual(textOf(after), thoughtfulCall.after)
+      })
   )
 
   it.effect.each(dialects)("structured output: is parsed: %s", (dialect) =>

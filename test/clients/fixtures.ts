@@ -42,6 +42,15 @@ export const thinking = {
   content: "Thought."
 }
 
+/** A signed thought before a call. Anthropic refuses the call's result without it. */
+export const thoughtfulCall = {
+  prompt: "think, then ask for the weather",
+  thought: "I need the weather.",
+  signature: "EqQBCgIYAhIkZjJiNWQ2+signed/by=the=provider",
+  call: { id: "call_bern", name: "get_weather", arguments: `{"place":"Bern"}` },
+  after: "It is sunny in Bern."
+}
+
 /** A provider that refuses what is too long. */
 export const overflow = { prompt: "read this very long book" }
 
@@ -58,6 +67,18 @@ export const weatherTool = {
 }
 
 const { usage } = hello
+
+export const overflowFixture: FixtureFileEntry = {
+  match: { userMessage: overflow.prompt },
+  response: {
+    status: 400,
+    error: {
+      message: "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens.",
+      type: "invalid_request_error",
+      code: "context_length_exceeded"
+    }
+  }
+}
 
 export const fixtures: ReadonlyArray<FixtureFileEntry> = [
   { match: { userMessage: hello.prompt }, response: { content: hello.content, usage } },
@@ -79,16 +100,19 @@ export const fixtures: ReadonlyArray<FixtureFileEntry> = [
     response: { content: thinking.content, reasoning: thinking.thought, usage }
   },
   {
-    match: { userMessage: overflow.prompt },
+    match: { userMessage: thoughtfulCall.prompt, hasToolResult: false },
     response: {
-      status: 400,
-      error: {
-        message: "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens.",
-        type: "invalid_request_error",
-        code: "context_length_exceeded"
-      }
+      reasoning: thoughtfulCall.thought,
+      reasoningSignature: thoughtfulCall.signature,
+      toolCalls: [thoughtfulCall.call],
+      usage
     }
   },
+  {
+    match: { userMessage: thoughtfulCall.prompt, hasToolResult: true },
+    response: { content: thoughtfulCall.after, usage }
+  },
+  overflowFixture,
   {
     match: { userMessage: broken.prompt },
     response: { status: 500, error: { message: "It broke.", type: "server_error" } }
