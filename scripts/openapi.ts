@@ -4,10 +4,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { OpenApi } from "effect/http-api"
-import { Api } from "../src/api/Api.ts"
+import { DocumentedApi } from "../src/api/document/Document.ts"
 
 const file = new URL("../openapi.json", import.meta.url)
-const text = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
+const text = `${JSON.stringify(OpenApi.fromApi(DocumentedApi), null, 2)}\n`
 
 if (!process.argv.includes("--check")) writeFileSync(file, text)
 else if (readFileSync(file, "utf8") !== text) {

@@ -2,7 +2,6 @@
  * The whole contract: every group of endpoints. It imports no server code, so clients can import
  * it.
  */
-import { Predicate } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
 import { AdminSettingsGroup } from "./AdminSettings.ts"
@@ -30,19 +29,6 @@ export const version = "0.1.0"
 
 /** All faults of a request are reported, not just the first. */
 export const parseOptions = { errors: "all" } as const
-
-/**
- * Query values are strings. The document shows the type that a string must contain where a schema
- * declares it (`contentSchema`): a whole number, a day or a moment.
- */
-const showTexts = (document: Record<string, unknown>): Record<string, unknown> =>
-  Object(
-    JSON.parse(
-      JSON.stringify(document, (_, value: unknown) =>
-        Predicate.hasProperty(value, "contentSchema") ? value.contentSchema : value
-      )
-    )
-  )
 
 /** The endpoints that HttpApiBuilder serves. */
 export class BuiltApi extends HttpApi.make("tollgate")
@@ -87,7 +73,6 @@ export class Api extends HttpApi.make("tollgate")
       title: "tollgate",
       version,
       description:
-        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation.",
-      transform: showTexts
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
     })
   ) {}

@@ -6,12 +6,44 @@
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
 
+/** Every kind of error. The errors page of the documentation says what each means. */
+const errorTypes = [
+  "authentication_error",
+  "budget_exceeded",
+  "context_length_exceeded",
+  "dependency_unavailable",
+  "generation_running",
+  "idempotency_conflict",
+  "internal_error",
+  "invalid_request_error",
+  "key_revoked",
+  "key_rotated",
+  "method_not_allowed",
+  "model_not_allowed",
+  "model_not_found",
+  "no_eligible_provider",
+  "not_found",
+  "overloaded",
+  "payload_too_large",
+  "permission_denied",
+  "privacy_blocked",
+  "provider_error",
+  "provider_rate_limited",
+  "provider_timeout",
+  "provider_unavailable",
+  "rate_limit_exceeded",
+  "request_timeout",
+  "unsupported_media_type"
+] as const
+export type ErrorType = (typeof errorTypes)[number]
+
 /**
- * `retry_after`: whole seconds, equal to the `Retry-After` header. `retryable`: the same request
- * may succeed within a minute.
+ * `type` is one of `errorTypes`; clients of an older version read newer ones too. `retry_after`:
+ * whole seconds, equal to the `Retry-After` header. `retryable`: the same request may succeed
+ * within a minute.
  */
 export const ErrorBody = Schema.Struct({
-  type: Schema.String,
+  type: Schema.String.annotate({ contentSchema: { type: "string", enum: errorTypes } }),
   code: Schema.NullOr(Schema.String),
   message: Schema.String,
   param: Schema.NullOr(Schema.String),

@@ -98,15 +98,15 @@ export const ChatRequest = open({
   modalities: nullable(list(Schema.String, 16)),
   prediction: nullable(Free),
   service_tier: nullable(Schema.String),
-  reasoning: passed("How much to reason, in OpenRouter's form: `effort`, `max_tokens`, `enabled`, `exclude`."),
-  thinking: passed("How much to reason, in Anthropic's form: `type`, `budget_tokens`."),
-  top_k: passed("Samples from this many of the likeliest tokens, where the provider has it."),
-  verbosity: passed("`low`, `medium` or `high`, where the provider has it."),
-  cache_control: passed("Anthropic's mark for its prompt cache. Parts, messages and tools take it too."),
-  web_search_options: passed("Searches the web, where the provider does."),
-  prompt_cache_key: passed("OpenAI's name of requests that share a prompt cache."),
-  safety_identifier: passed("OpenAI's stable identifier of an end user."),
-  session_id: passed("OpenRouter's name of a conversation. At OpenAI it is the `prompt_cache_key`.")
+  reasoning: passed,
+  thinking: passed,
+  top_k: passed,
+  verbosity: passed,
+  cache_control: passed,
+  web_search_options: passed,
+  prompt_cache_key: passed,
+  safety_identifier: passed,
+  session_id: passed
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatRequest = typeof ChatRequest.Type
 

@@ -25,7 +25,7 @@ export const closed = <const Fields extends Schema.Struct.Fields>(fields: Fields
 export const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** A member that is passed on as it is, whatever its value. */
-export const passed = (description: string) => Schema.optionalKey(Schema.Unknown.annotate({ description }))
+export const passed = Schema.optionalKey(Schema.Unknown)
 
 export const NumberIn = (minimum: number, maximum: number) =>
   Schema.Finite.check(Schema.isBetween({ minimum, maximum }))

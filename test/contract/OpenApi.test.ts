@@ -9,6 +9,7 @@ import { TestApp } from "../support/TestApp.ts"
 
 interface Schema {
   readonly $ref?: string
+  readonly description?: string
   readonly type?: string
   readonly enum?: ReadonlyArray<unknown>
   readonly anyOf?: ReadonlyArray<Schema>
@@ -25,7 +26,6 @@ interface Schema {
   readonly pattern?: string
 }
 interface Operation {
-  readonly summary?: string
   readonly parameters?: ReadonlyArray<{
     readonly name: string
     readonly in: string
@@ -177,7 +177,9 @@ it.each(Object.entries(tables))("%s has the fields, types, requirements and defa
     assert.isDefined(property, `${name}.${field}`)
     assert.strictEqual(wordsOf(property ?? {}), type, `${name}.${field}`)
     assert.strictEqual(schema.required?.includes(field) ?? false, required, `${name}.${field}`)
-    assert.deepStrictEqual(property?.default, byDefault, `${name}.${field}`)
+    // A generator would send a default with every request, so it is told in words.
+    const told = /Default: (\S+)\.$/.exec(property?.description ?? "")?.[1]
+    assert.deepStrictEqual(told === undefined ? undefined : JSON.parse(told), byDefault, `${name}.${field}`)
   }
 })
 
@@ -329,13 +331,3 @@ it.effect("the served document equals the stored one", () =>
     assert.strictEqual(document.info.version, "0.1.0")
   }).pipe(Effect.provide(TestApp.layer({ providers: [] })))
 )
-
-it("every operation has a summary", () => {
-  const summaries = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { summary }]) => ({ operation: `${method} ${path}`, summary }))
-  )
-  assert.deepStrictEqual(
-    summaries.filter(({ summary }) => summary === undefined || summary === "").map(({ operation }) => operation),
-    []
-  )
-})

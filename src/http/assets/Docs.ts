@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { createHash } from "node:crypto"
-import { Api } from "../../api/Api.ts"
+import { DocumentedApi } from "../../api/document/Document.ts"
 import { type Asset, respondWith, zippedAsset } from "./Asset.ts"
 import { guardedPage } from "./PageHeaders.ts"
 
@@ -19,14 +19,14 @@ interface Page {
 const revalidated = { "cache-control": "no-cache" }
 
 const document = Effect.map(
-  Effect.suspend(() => zippedAsset("application/json", JSON.stringify(OpenApi.fromApi(Api)))),
+  Effect.suspend(() => zippedAsset("application/json", JSON.stringify(OpenApi.fromApi(DocumentedApi)))),
   (asset): Page => ({ asset, headers: revalidated })
 )
 
 const path = "/docs"
 
 const page = Effect.gen(function* () {
-  const scalar = HttpApiScalar.layer(Api, { path, scalar: { withDefaultFonts: false } })
+  const scalar = HttpApiScalar.layer(DocumentedApi, { path, scalar: { withDefaultFonts: false } })
   const handler = yield* HttpRouter.toHttpEffect(scalar)
   const response = yield* handler
   const html = yield* Effect.promise(() => HttpServerResponse.toWeb(response).text())

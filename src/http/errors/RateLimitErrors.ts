@@ -8,7 +8,7 @@ import { type Wire } from "./WireErrors.ts"
 export const rateLimitedWire = ({ allowed, holder, limit, needed, retryAfterMs }: RateLimited): Wire => {
   const what = { requests: "requests per minute", tokens: "tokens per minute", concurrency: "requests at once" }[limit]
   const whose = holder === "owner" ? " for all keys of this key's owner together" : ""
-  const wire = { status: 429, type: "rate_limit_exceeded", code: `${limit}_limit_exceeded` }
+  const wire = { status: 429, type: "rate_limit_exceeded" as const, code: `${limit}_limit_exceeded` }
   if (needed !== null) {
     return {
       ...wire,

@@ -2,7 +2,7 @@
  * The table that maps each reason to its wire error, exhaustively. Only this table and its parts
  * set statuses, and http/errors/ErrorResponse makes the responses.
  */
-import { type ValidationError } from "../../api/Failure.ts"
+import { type ErrorType, type ValidationError } from "../../api/Failure.ts"
 import { type NoEligibleProvider, type PrivacyBlocked, type Reason } from "../../domain/Errors.ts"
 import { usdFromNano, usdText } from "../../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
@@ -12,7 +12,7 @@ import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
   readonly status: number
-  readonly type: string
+  readonly type: ErrorType
   readonly code: string | null
   readonly message: string
   readonly param?: string | null
