@@ -4,7 +4,7 @@
  * for an overflow, which Anthropic's clients recognise by Anthropic's words.
  */
 import { type MessagesErrorBody, type MessagesErrorType } from "../../api/MessagesErrors.ts"
-import { type ContextLengthExceeded, type Reason } from "../../domain/Errors.ts"
+import { type ContextLengthExceeded, type InvalidRequest, type Reason } from "../../domain/Errors.ts"
 import { type Wire } from "./WireErrors.ts"
 
 interface Form {
@@ -91,10 +91,21 @@ export const messagesBody = (
 
 const wordsOf = (reason: Reason | null, words: string): string => {
   if (reason?._tag === "ContextLengthExceeded") return overflow(reason, words)
+  const capability = reason?._tag === "InvalidRequest" ? capabilityOf(reason) : null
+  if (capability !== null) return `${words} (capability_rejected: ${capability})`
   // Clients of this API send names of their own that no provider may have.
   return reason?._tag === "ModelNotFound" && reason.ambiguous.length === 0
     ? `${words} The gateway's setting \`aliases\` can map the name to a model.`
     : words
+}
+
+/** Claude Code's word for what no provider takes. It asks again without it. */
+const capabilityOf = ({ code, message, param }: InvalidRequest): string | null => {
+  if (code !== "unsupported_parameter") return null
+  if (param === "response_format" || param === "output_config.format") return "structured_outputs_unsupported"
+  if (param === "reasoning" || param === "reasoning_effort") return "effort_unsupported"
+  if (/\b(?:image|picture)/i.test(message)) return "image_block"
+  return /\b(?:document|file)/i.test(message) ? "document_block" : null
 }
 
 /** A client that reads these words shortens its conversation and tries again. */

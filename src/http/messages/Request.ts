@@ -3,9 +3,11 @@
  * left out and named if the answer is as good without it, and refused by name if it is not.
  */
 import { Predicate, Result } from "effect"
+import { hash } from "node:crypto"
 import { type CountTokensRequest, type MessagesRequest } from "../../api/Messages.ts"
 import { type ChatRequest, type Members } from "../../domain/Chat.ts"
 import { kindOf, membersOf, type Read, refused } from "./Blocks.ts"
+import { withLoadedTools } from "./LoadedTools.ts"
 import { chatToolChoice, chatTools } from "./Tools.ts"
 import { chatMessages, systemMessages } from "./Turns.ts"
 
@@ -55,7 +57,7 @@ export const translated = (body: MessagesRequest): Read<Translated> =>
       ...given("top_p", body.top_p),
       ...given("top_k", body.top_k),
       ...(body.stop_sequences == null || body.stop_sequences.length === 0 ? {} : { stop: body.stop_sequences }),
-      ...given("user", typeof body.metadata?.["user_id"] === "string" ? body.metadata["user_id"] : null),
+      ...given("user", userOf(body.metadata?.["user_id"])),
       ...given("service_tier", body.service_tier === "standard_only" ? "default" : body.service_tier),
       ...given("provider", body.provider),
       ...given("models", body.models)
@@ -63,8 +65,9 @@ export const translated = (body: MessagesRequest): Read<Translated> =>
   }))
 
 /** The part of a request that `count_tokens` takes too. */
-export const prompted = (body: CountTokensRequest): Read<Translated> =>
+export const prompted = (sent: CountTokensRequest): Read<Translated> =>
   Result.gen(function* () {
+    const body = withLoadedTools(sent)
     const asked: Members = body
     if (isAsked(asked["thread"])) return yield* refused("thread", threadless, "thread_unsupported_request")
     for (const name of demanded) if (isAsked(asked[name])) return yield* refused(name, demand)
@@ -74,7 +77,10 @@ export const prompted = (body: CountTokensRequest): Read<Translated> =>
     const choice = tools.length === 0 ? {} : yield* chatToolChoice(body.tool_choice)
     const format = yield* formatOf(body.output_config)
     return {
-      dropped: Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
+      dropped: [
+        ...Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
+        ...new Set(body.messages.flatMap(membersBeside))
+      ],
       request: {
         model: plainName(body.model),
         messages: [...system, ...messages],
@@ -88,8 +94,22 @@ export const prompted = (body: CountTokensRequest): Read<Translated> =>
     }
   })
 
+/** The longest name of a user that OpenAI takes. Claude Code sends a longer JSON text. */
+const LONGEST_USER = 64
+
+const userOf = (id: unknown): string | null => {
+  if (typeof id !== "string") return null
+  return id.length <= LONGEST_USER ? id : hash("sha256", id, "hex")
+}
+
 /** Claude Code marks the name of a model with a longer context, such as `claude-sonnet-4-5[1m]`. */
 const plainName = (model: string): string => model.replace(/\[\d+m\]$/i, "")
+
+/** The members of one message that are left out. */
+const membersBeside = (message: Members): ReadonlyArray<string> =>
+  Object.keys(message)
+    .filter((name) => name !== "role" && name !== "content" && isAsked(message[name]))
+    .map((name) => `messages.${name}`)
 
 const demand = "only a provider of the Messages API does what this asks for."
 

@@ -3,7 +3,13 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type HttpServerResponse } from "effect/http"
 import { MessagesErrorBody } from "../../../src/api/MessagesErrors.ts"
-import { ContextLengthExceeded, gatewayError, ProviderUnavailable, type Reason } from "../../../src/domain/Errors.ts"
+import {
+  ContextLengthExceeded,
+  gatewayError,
+  InvalidRequest,
+  ProviderUnavailable,
+  type Reason
+} from "../../../src/domain/Errors.ts"
 import { errorResponse, internalErrorResponse, validationResponse } from "../../../src/http/errors/ErrorResponse.ts"
 import { surfaceOf } from "../../../src/http/errors/Surface.ts"
 import { reasons } from "../../support/reasons.ts"
@@ -80,6 +86,23 @@ it("tells an overflow in the words that make a client shorten its conversation",
   const anthropic = "prompt is too long: 210000 tokens > 200000 maximum"
   assert.strictEqual(overflow(anthropic), anthropic)
   assert.strictEqual(overflow("maximum context length is 8"), "prompt is too long: maximum context length is 8")
+})
+
+it("names the capability that no provider has, so that Claude Code asks again without it", () => {
+  const told = (param: string | null, message: string, code: string | null = "unsupported_parameter") =>
+    bodyOf(errorResponse(gatewayError(new InvalidRequest({ message, param, code, provider: null })), asked)).error
+      .message
+  assert.strictEqual(told("messages", "images must be PNG"), "images must be PNG (capability_rejected: image_block)")
+  for (const [param, message, capability] of [
+    ["messages", "a file of type text/css", "document_block"],
+    ["messages.0.content.1.source", "a picture of source file cannot be passed on", "image_block"],
+    ["response_format", "no schema", "structured_outputs_unsupported"],
+    ["reasoning_effort", "no effort", "effort_unsupported"]
+  ] as const) {
+    assert.isTrue(told(param, message).endsWith(` (capability_rejected: ${capability})`), message)
+  }
+  assert.strictEqual(told("messages", "images are too large", "invalid_value"), "images are too large")
+  assert.strictEqual(told("logit_bias", "not here"), "not here")
 })
 
 it("knows the API by the path alone", () => {
