@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/DeadLetterStore|Among|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -102,7 +102,7 @@ const gatewayZones: ReadonlyArray<Zone> = [
   ),
   gatewayZone(
     "admin",
-    `cache/|health/|keys/|process/|telemetry/|${storeUnavailable}`,
+    `cache/|health/|keys/|process/|routing/Catalog\\.ts$|telemetry/|${storeUnavailable}`,
     "operators are shown figures; nothing on the way of a request needs them"
   )
 ]
@@ -217,7 +217,7 @@ export const zones: ReadonlyArray<Zone> = [
     name: "store port",
     files:
       /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
-    mayImport: /^(?:domain\/|store\/(?:StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
+    mayImport: /^(?:domain\/|store\/(?:Among|StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"
   },

@@ -52,6 +52,7 @@ import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import * as Gauges from "./gateway/telemetry/Gauges.ts"
 import { StoredResponses } from "./gateway/responses/StoredResponses.ts"
 import { RoutePreview } from "./gateway/chat/RoutePreview.ts"
+import { Requests } from "./gateway/admin/Requests.ts"
 import { Router } from "./gateway/routing/Router.ts"
 import { Series } from "./gateway/admin/Series.ts"
 import { SessionTokens } from "./gateway/signin/SessionTokens.ts"
@@ -86,6 +87,7 @@ import * as ModelRoutes from "./http/endpoints/Models.ts"
 import * as OperatorsPort from "./http/edge/OperatorsPort.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
 import * as PortalRoutes from "./http/endpoints/Portal.ts"
+import * as RequestRoutes from "./http/endpoints/Requests.ts"
 import * as RouteRoutes from "./http/endpoints/Route.ts"
 import * as SeriesRoutes from "./http/endpoints/Series.ts"
 import * as SignInMethodRoutes from "./http/endpoints/SignInMethods.ts"
@@ -163,11 +165,20 @@ export const memory = Layer.mergeAll(
   RefusalMemory.layer
 )
 
-/** Sign-in. Needs the gateway, `Outbound`, and stores of users, sessions, challenges, secrets. */
-export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
+/**
+ * Sign-in, and lists that name people. Needs the gateway, `Outbound`, and stores of users,
+ * sessions, challenges, secrets.
+ */
+export const signIn = (settings: Pick<SettingsShape, "auth" | "environment" | "generations">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
-  return Layer.mergeAll(CodeSignIn.layer(auth), OAuthSignIn.layer(auth), CodeMailbox.layer, Portal.layer).pipe(
+  return Layer.mergeAll(
+    CodeSignIn.layer(auth),
+    OAuthSignIn.layer(auth),
+    CodeMailbox.layer,
+    Portal.layer,
+    Requests.layer(settings.generations)
+  ).pipe(
     Layer.provideMerge(UserAdmin.layer),
     Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, AccountLinking.layer(auth))),
     Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
@@ -200,14 +211,12 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     Layer.provide(
       Layer.mergeAll(
         RouteRoutes.layer,
-        ModelRoutes.layer,
+        ModelRoutes.layers,
         PrivacyRoutes.layer,
-        ModelRoutes.layerAdmin,
         GenerationRoutes.layers,
-        UsageRoutes.layer,
-        UsageRoutes.layerAdmin,
-        KeyRoutes.layer,
-        KeyRoutes.layerOwn,
+        RequestRoutes.layers,
+        UsageRoutes.layers,
+        KeyRoutes.layers,
         AdminRoutes.layer,
         AdminSettingsRoutes.layer(settings),
         SeriesRoutes.layer,
@@ -221,14 +230,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         HealthRoutes.layer
       )
     ),
-    Layer.provide(
-      Layer.mergeAll(
-        Authorization.layer,
-        Authorization.layerSession,
-        Authorization.layerAdmin(adminKey),
-        Validation.layer
-      )
-    ),
+    Layer.provide(Layer.merge(Authorization.layers(adminKey), Validation.layer)),
     Layer.provide(BodyReader.layer(settings))
   )
 

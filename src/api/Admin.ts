@@ -15,6 +15,8 @@ export const Overview = Schema.Struct({
   requests: Schema.Struct({
     last_5m: Count,
     last_24h: Count,
+    /** Requests that the gateway refused in the last 24 hours, by error type. Not in `last_24h`. */
+    refused_24h: Schema.Record(Schema.String, Count),
     /** Share of the last 24 hours' generations that failed, 0 to 1. */
     error_rate: Schema.Finite,
     /** Responses of this process since its start. */

@@ -8,6 +8,7 @@ import { AdminSettingsGroup } from "./AdminSettings.ts"
 import { AuthGroup, MeGroup } from "./signin/Auth.ts"
 import { ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
+import { AdminRequestsGroup, OwnedRequestsGroup } from "./Requests.ts"
 import { AdminGenerationsGroup, GenerationsGroup, OwnedGenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
@@ -42,8 +43,10 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(AdminGroup)
   .add(SeriesGroup)
   .add(AdminGenerationsGroup)
+  .add(AdminRequestsGroup)
   .add(AdminUsageGroup)
   .add(OwnedGenerationsGroup)
+  .add(OwnedRequestsGroup)
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)
   .add(AdminWebhooksGroup)

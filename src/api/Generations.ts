@@ -71,6 +71,14 @@ export const GenerationRecord = Schema.Struct({
    * The name that the client used, where that is not the id of the model: an alias or a snapshot.
    */
   requested_model: Schema.optionalKey(Schema.String),
+  request_id: Schema.NullOr(Schema.String).annotate({
+    description: "`X-Request-Id`. Null: recorded by an earlier version."
+  }),
+  endpoint: Schema.NullOr(Schema.String).annotate({ description: "Method and path." }),
+  status: Schema.NullOr(Schema.Int).annotate({
+    description:
+      "The status that was sent. 499: the client left before. A stream that failed before its first token has the status of its error."
+  }),
   created_at: Schema.String.annotate({ format: "date-time" }),
   usage: UsageInfo,
   cost: GenerationCost,

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/admin/timeseries`: the ledger's generations of the last hour by minute, or of the last
- * day by hour.
+ * `GET /v1/admin/timeseries`: the generations and refusals of the last hour by minute, or of the
+ * last day by hour.
  */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -17,6 +17,9 @@ export const SeriesBucket = Schema.Struct({
   requests: Schema.Int,
   /** Number of failures by error type. */
   errors: Schema.Record(Schema.String, Schema.Int),
+  refusals: Schema.Record(Schema.String, Schema.Int).annotate({
+    description: "Number of refused requests by error type. They are not among `requests`."
+  }),
   cache_hits: Schema.Int,
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,

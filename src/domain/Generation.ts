@@ -58,6 +58,19 @@ export interface ReservationReceipt {
   readonly settledNano: NanoUsd
 }
 
+/** The HTTP request that a generation answered. */
+export interface AnsweredRequest {
+  /** `X-Request-Id`. */
+  readonly id: string
+  /** The method and the declared path. */
+  readonly endpoint: string
+  /**
+   * The status that was sent. 499: the client left before. A stream that failed before its first
+   * token has the status of its error.
+   */
+  readonly status: number
+}
+
 export interface Generation {
   readonly id: string
   readonly keyId: string
@@ -89,6 +102,8 @@ export interface Generation {
   readonly reservation: ReservationReceipt
   /** Absent if the request had one place to go to, or was not answered by a provider. */
   readonly sticky?: Sticky
+  /** Undefined in records of earlier versions. */
+  readonly request?: AnsweredRequest
   /** The members of the request that the provider did not get. Undefined: it got all of them. */
   readonly dropped?: ReadonlyArray<string>
 }

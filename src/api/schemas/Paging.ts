@@ -11,17 +11,23 @@ const notAnInteger = new SchemaIssue.InvalidValue({
  * `1e1`, blanks) are rejected. `contentSchema` is the type that the OpenAPI document shows for the
  * string.
  */
-export const limit = (maximum: number, standard: number) =>
-  Schema.String.annotate({ contentSchema: { type: "integer", minimum: 1, maximum, default: standard } }).pipe(
+const decimal = (minimum: number, maximum: number, more: { readonly default?: number } = {}) =>
+  Schema.String.annotate({ contentSchema: { type: "integer", minimum, maximum, ...more } }).pipe(
     Schema.decodeTo(
-      Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum })),
+      Schema.Finite.check(Schema.isBetween({ minimum, maximum })),
       SchemaTransformation.transformEffect<number, string>({
         decode: (text) => (/^-?\d+$/.test(text) ? Effect.succeed(Number(text)) : Effect.fail(notAnInteger)),
         encode: (count) => Effect.succeed(String(count))
       })
-    ),
-    Schema.withDecodingDefaultKey(Effect.succeed(String(standard)))
+    )
   )
+
+/** A whole number within bounds. */
+export const integer = (minimum: number, maximum: number) => decimal(minimum, maximum)
+
+/** The number of entries of a page. */
+export const limit = (maximum: number, standard: number) =>
+  decimal(1, maximum, { default: standard }).pipe(Schema.withDecodingDefaultKey(Effect.succeed(String(standard))))
 
 /** The last id of the previous page. */
 export const cursor = (prefix: string) =>

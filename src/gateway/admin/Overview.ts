@@ -4,8 +4,10 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
+import { DAY_MS } from "../../domain/Money.ts"
 import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type LedgerOverview, LedgerReports } from "../../store/ledger/reports/LedgerReports.ts"
+import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
 import { Cache } from "../cache/Cache.ts"
 import { Health, type ProviderHealth } from "./Health.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -19,7 +21,12 @@ export interface OverviewFigures {
   readonly cacheEntries: number
   readonly providers: ReadonlyArray<ProviderHealth & { readonly stats: StatsSnapshot }>
   readonly traffic: RequestCounts
+  /** Requests refused in the last 24 hours, by error type. */
+  readonly refusals: Readonly<Record<string, number>>
 }
+
+/** Longer than any span: a bucket for all. */
+const WHOLE_MS = 1e15
 
 export class Overview extends Context.Service<
   Overview,
@@ -34,9 +41,14 @@ export class Overview extends Context.Service<
       const health = yield* Health
       const stats = yield* ProviderStats
       const requestCounters = yield* RequestCounters
+      const store = yield* RefusalStore
       const read = Effect.gen(function* () {
         const nowMs = yield* Clock.currentTimeMillis
-        const [figures, counts] = yield* Effect.all([reports.overview(nowMs), keys.counts(nowMs)], { concurrency: 2 })
+        const day = { fromMs: nowMs - DAY_MS, toMs: nowMs + 1, bucketMs: WHOLE_MS }
+        const [figures, counts, refused] = yield* Effect.all(
+          [reports.overview(nowMs), keys.counts(nowMs), store.series(day)],
+          { concurrency: 3 }
+        )
         const providers = yield* health.providers
         return {
           uptimeSeconds: yield* health.uptimeSeconds,
@@ -44,7 +56,8 @@ export class Overview extends Context.Service<
           keys: counts,
           cacheEntries: yield* cache.size,
           providers: providers.map((provider) => ({ ...provider, stats: stats.snapshot(provider.slug) })),
-          traffic: yield* requestCounters.snapshot
+          traffic: yield* requestCounters.snapshot,
+          refusals: Object.fromEntries(refused.map(({ count, type }) => [type, count]))
         } satisfies OverviewFigures
       }).pipe(Effect.mapError((error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency }))))
       return Overview.of({ read })

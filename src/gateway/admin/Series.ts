@@ -6,15 +6,21 @@
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
+import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
 import { type LedgerBucket, LedgerReports } from "../../store/ledger/reports/LedgerReports.ts"
 
 export type SeriesRange = "hour" | "day"
+
+export interface SeriesBucket extends LedgerBucket {
+  /** The number of refused requests by error type. */
+  readonly refusals: Readonly<Record<string, number>>
+}
 
 export interface SeriesFigures {
   readonly nowMs: number
   readonly bucketMs: number
   /** Oldest first, without gaps. */
-  readonly buckets: ReadonlyArray<LedgerBucket>
+  readonly buckets: ReadonlyArray<SeriesBucket>
 }
 
 const ranges = {
@@ -30,17 +36,21 @@ export class Series extends Context.Service<
     Series,
     Effect.gen(function* () {
       const reports = yield* LedgerReports
+      const store = yield* RefusalStore
 
       const readNow = Effect.fnUntraced(function* (range: SeriesRange) {
         const { bucketMs, count } = ranges[range]
         const nowMs = yield* Clock.currentTimeMillis
         const lastMs = Math.floor(nowMs / bucketMs) * bucketMs
         const fromMs = lastMs - (count - 1) * bucketMs
-        const found = yield* reports.series({ fromMs, toMs: lastMs + bucketMs, bucketMs })
+        const span = { fromMs, toMs: lastMs + bucketMs, bucketMs }
+        const [found, refused] = yield* Effect.all([reports.series(span), store.series(span)], { concurrency: 2 })
         const byStart = new Map(found.map((bucket) => [bucket.startMs, bucket]))
+        const refusals = Map.groupBy(refused, (one) => one.startMs)
         const buckets = Array.from({ length: count }, (_, index) => {
           const startMs = fromMs + index * bucketMs
-          return byStart.get(startMs) ?? emptyBucket(startMs)
+          const byType = (refusals.get(startMs) ?? []).map(({ count, type }) => [type, count])
+          return { ...(byStart.get(startMs) ?? emptyBucket(startMs)), refusals: Object.fromEntries(byType) }
         })
         return { nowMs, bucketMs, buckets } satisfies SeriesFigures
       })

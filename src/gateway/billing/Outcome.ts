@@ -4,6 +4,7 @@ import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import {
+  type AnsweredRequest,
   type GenerationError,
   type Generation,
   type ReservationReceipt,
@@ -15,6 +16,7 @@ import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
 import { type AttemptRecord, leftOutBy, noAttempts, reportedPrompt } from "../request/AttemptRecord.ts"
 import { asksForSearch } from "../request/RequestedClasses.ts"
+import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { countSound } from "../tokens/PromptMembers.ts"
@@ -170,9 +172,25 @@ export const generationOf = (
     ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
     price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
     reservation: { ...held, settledNano: cost.billedNano },
+    ...(plan.origin === undefined ? {} : { request: answeredRequest(plan.origin, plan.streamed, ending) }),
     ...(dropped.length === 0 ? {} : { dropped }),
     ...(ending.record.sticky === null ? {} : { sticky: ending.record.sticky })
   }
+}
+
+/** A client that left before a response, as in nginx. */
+const LEFT_STATUS = 499
+const OK_STATUS = 200
+
+const answeredRequest = (
+  { endpoint, requestId, statuses }: RequestOrigin,
+  streamed: boolean,
+  { cancelled, errorType, timeToFirstTokenMs }: Outcome
+): AnsweredRequest => {
+  const hasBegun = streamed && timeToFirstTokenMs !== null
+  const known: Readonly<Record<string, number>> = statuses
+  const failed = errorType === null ? OK_STATUS : (known[errorType] ?? statuses.internal_error)
+  return { id: requestId, endpoint, status: hasBegun ? OK_STATUS : cancelled ? LEFT_STATUS : failed }
 }
 
 /** The prices of rare classes are on the lines that they made. */

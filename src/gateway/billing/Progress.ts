@@ -55,7 +55,7 @@ export const progressOf = (
   const ending = soFar ?? initialOutcome(plan)
   const cost = costFor(ending, markup)
   const uncharged = plan.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
-  const { latencyMs, model, price, provider, streamed, timeToFirstTokenMs, usage } = generationOf(
+  const { latencyMs, model, price, provider, request, streamed, timeToFirstTokenMs, usage } = generationOf(
     plan,
     ending,
     nowMs,
@@ -76,6 +76,7 @@ export const progressOf = (
     lines: cost.lines,
     latencyMs,
     timeToFirstTokenMs,
-    price
+    price,
+    ...(request === undefined ? {} : { request })
   }
 }

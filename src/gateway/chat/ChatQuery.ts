@@ -5,6 +5,7 @@ import { type CacheControl } from "../request/CacheControl.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
+import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 
 export interface ChatQuery {
@@ -20,6 +21,7 @@ export interface ChatQuery {
   readonly dropped?: ReadonlyArray<string>
   /** The client sends the reply's reasoning back with its signature. */
   readonly keepsReasoning?: boolean
+  readonly origin?: RequestOrigin
   /** Records what the edge shows of the request. */
   readonly note: Note
 }

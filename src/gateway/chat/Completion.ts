@@ -24,7 +24,7 @@ import { type Answer, type Completed, type Head } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
 import { sessionIdOf } from "../request/Conversation.ts"
-import { findCandidate } from "../request/RequestPlan.ts"
+import { findCandidate, withOrigin } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Router } from "../routing/Router.ts"
@@ -250,8 +250,9 @@ export class Completion extends Context.Service<
         })
 
         const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
-          const { cacheControl, idempotencyKey, note } = query
-          const plan = yield* planner.begin(chatPlanInput(query, options.modelsFallback, arrived.promptTokens), arrived)
+          const { cacheControl, idempotencyKey, note, origin } = query
+          const input = chatPlanInput(query, options.modelsFallback, arrived.promptTokens)
+          const plan = withOrigin(yield* planner.begin(input, arrived), origin)
           const reservation = new Reservation(arrived.tokens, note)
           const sent: ChatMetered = {
             plan,

@@ -22,6 +22,8 @@ import { Planner } from "./Planner.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
+import { type RequestOrigin } from "../request/RequestOrigin.ts"
+import { withOrigin } from "../request/RequestPlan.ts"
 import { Policy } from "./Policy.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { ROUTE, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
@@ -36,6 +38,7 @@ export interface EmbeddingQuery {
   readonly trace?: RequestTrace | null
   readonly note: Note
   readonly deadline?: ClientDeadline | null
+  readonly origin?: RequestOrigin
 }
 
 export interface Embedded {
@@ -93,10 +96,10 @@ export class Embeddings extends Context.Service<
       })
 
       const admitted = Effect.fnUntraced(function* (
-        { caller, deadline, idempotencyKey, note, request, trace }: EmbeddingQuery,
+        { caller, deadline, idempotencyKey, note, origin, request, trace }: EmbeddingQuery,
         arrived: Admitted
       ) {
-        const plan = yield* planner.begin(
+        const planned = yield* planner.begin(
           {
             kind: "embeddings",
             request,
@@ -114,6 +117,7 @@ export class Embeddings extends Context.Service<
           },
           arrived
         )
+        const plan = withOrigin(planned, origin)
         const log = new AttemptLog()
         const reservation = new Reservation(arrived.tokens, note)
         const sent: MeteredRequest = { plan, reservation, log }

@@ -11,6 +11,7 @@ import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Caller } from "./Caller.ts"
 import { type ClientDeadline } from "./ClientDeadline.ts"
 import { type Conversation } from "./Conversation.ts"
+import { type RequestOrigin } from "./RequestOrigin.ts"
 
 export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly kind: "chat" | "embeddings"
@@ -50,9 +51,16 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
    * and no other provider continues after it.
    */
   readonly keepsReasoning?: boolean
+  /** Absent: it did not come by HTTP. */
+  readonly origin?: RequestOrigin
   /** The request's spans; null: it is not traced. */
   readonly trace: RequestTrace | null
 }
+
+export const withOrigin = <Request>(
+  plan: RequestPlan<Request>,
+  origin: RequestOrigin | undefined
+): RequestPlan<Request> => (origin === undefined ? plan : { ...plan, origin })
 
 /** The candidate with these names. */
 export const findCandidate = (

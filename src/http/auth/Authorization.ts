@@ -44,7 +44,7 @@ export const refuse = Effect.fnUntraced(function* (error: GatewayError, credenti
   return errorResponse(error, state)
 })
 
-export const layer = Layer.effect(
+const layerKey = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const apiKeys = yield* ApiKeys
@@ -82,7 +82,7 @@ export const credentialOf = (headers: Headers.Headers): string => {
 }
 
 /** Authenticates a signed-in user. */
-export const layerSession = Layer.effect(
+const layerSession = Layer.effect(
   SessionAuthorization,
   Effect.gen(function* () {
     const sessions = yield* SessionTokens
@@ -102,7 +102,7 @@ export const layerSession = Layer.effect(
  * Admits the admin key, or the access token of an admin. The admin's role is looked up for each
  * request.
  */
-export const layerAdmin = (adminKey: Redacted.Redacted) =>
+const layerAdmin = (adminKey: Redacted.Redacted) =>
   Layer.effect(
     AdminAuthorization,
     Effect.gen(function* () {
@@ -168,3 +168,5 @@ export const withScope = <E>(
       ? Effect.succeed(known)
       : Effect.fail(gatewayError(new ScopeMissing({ scope })))
   })
+
+export const layers = (adminKey: Redacted.Redacted) => Layer.mergeAll(layerKey, layerSession, layerAdmin(adminKey))

@@ -79,6 +79,7 @@ export const authenticatedPost = <
       const bodyReader = yield* BodyReader
       const handle = yield* makeHandler
       const scope = Context.get(endpoint.annotations, RequiredScope)
+      const name = `${endpoint.method} ${endpoint.path}`
       const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
       const decode = yield* makeDecode(yield* payloadOf(endpoint))
       const decodeHeaders = Schema.decodeUnknownResult(yield* headersOf(endpoint), parseOptions)
@@ -133,6 +134,7 @@ export const authenticatedPost = <
         Effect.withFiber((fiber) => {
           const state = Context.getUnsafe(fiber.context, CurrentRequest)
           state.isMetered = true
+          state.endpoint = name
           return answer(Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest), state)
         })
       )

@@ -3,6 +3,9 @@ import { type CompletionHeaders } from "../../api/schemas/CompletionHeaders.ts"
 import { type ChatQuery } from "../../gateway/chat/ChatQuery.ts"
 import { type AuthenticatedRequest } from "./AuthenticatedPost.ts"
 import { clientDeadlineOf } from "./ClientDeadline.ts"
+import { type RequestOrigin } from "../../gateway/request/RequestOrigin.ts"
+import { generationStatuses } from "../errors/GenerationStatuses.ts"
+import { type RequestState } from "./CurrentRequest.ts"
 import { idempotencyKeyOf } from "./IdempotencyKey.ts"
 import { sessionIdOf } from "./SessionId.ts"
 
@@ -15,8 +18,15 @@ export const completionQuery = ({
   ({
     caller,
     idempotencyKey: idempotencyKeyOf(headers, credential),
+    origin: originOf(state),
     trace: state.trace,
     note: state.recorder.note,
     deadline: clientDeadlineOf(headers),
     sessionId: sessionIdOf(headers)
   }) satisfies Omit<ChatQuery, "request" | "cacheControl">
+
+export const originOf = ({ endpoint, requestId, surface }: RequestState): RequestOrigin => ({
+  requestId,
+  endpoint,
+  statuses: generationStatuses(surface)
+})

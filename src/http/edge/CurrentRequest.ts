@@ -32,6 +32,8 @@ export interface RequestState {
   address: string | null
   /** The route as declared. */
   route: string | null
+  /** The method and the declared path, known before the endpoint runs. For requests to models. */
+  endpoint: string
   /** True for requests to models. Their responses set `cache-control` themselves. */
   isMetered: boolean
   /** The request's share of the process's load. */
@@ -54,6 +56,7 @@ export const newRequest = (
   model: null,
   address: null,
   route: null,
+  endpoint: "",
   isMetered: false,
   share: { isCounted: false, bodyBytes: 0 }
 })

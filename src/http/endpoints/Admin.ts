@@ -19,7 +19,7 @@ export const layer = HttpApiBuilder.group(
       guard(
         Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
-          const { cacheEntries, keys, ledger, providers, traffic, uptimeSeconds } = yield* overview.read
+          const { cacheEntries, keys, ledger, providers, refusals, traffic, uptimeSeconds } = yield* overview.read
           return {
             generated_at: new Date(nowMs).toISOString(),
             version,
@@ -27,6 +27,7 @@ export const layer = HttpApiBuilder.group(
             requests: {
               last_5m: ledger.last5m,
               last_24h: ledger.last24h,
+              refused_24h: refusals,
               error_rate: ledger.last24h === 0 ? 0 : ledger.failed24h / ledger.last24h,
               by_status: traffic.byStatus
             },

@@ -8,6 +8,7 @@ import { EmbeddingsGroup } from "../../api/Embeddings.ts"
 import { Embeddings } from "../../gateway/chat/Embeddings.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { makeWriteList } from "../body/EmbeddingList.ts"
+import { originOf } from "../edge/CompletionQuery.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
 
@@ -22,6 +23,7 @@ export const layer = authenticatedPost(
           request: payload,
           caller,
           idempotencyKey: idempotencyKeyOf(headers, credential),
+          origin: originOf(state),
           trace: state.trace,
           note: state.recorder.note,
           deadline: clientDeadlineOf(headers)

@@ -115,6 +115,9 @@ const recordOf = (generation: Generation): GenerationRecord => ({
   model: generation.model,
   provider: generation.provider,
   ...(generation.requestedModel === undefined ? {} : { requested_model: generation.requestedModel }),
+  request_id: generation.request?.id ?? null,
+  endpoint: generation.request?.endpoint ?? null,
+  status: generation.request?.status ?? null,
   created_at: new Date(generation.createdAtMs).toISOString(),
   usage: usageInfo(generation),
   cost: {

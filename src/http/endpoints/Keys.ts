@@ -1,5 +1,5 @@
 /** The endpoints of API keys. Only the responses that issue or rotate a key contain its secret. */
-import { DateTime, Effect, Redacted } from "effect"
+import { DateTime, Effect, Redacted, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authorization.ts"
@@ -10,7 +10,7 @@ import { ApiKeys, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKey
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
 
-export const layer = HttpApiBuilder.group(
+const layer = HttpApiBuilder.group(
   Api,
   "keys",
   Effect.fnUntraced(function* (handlers) {
@@ -59,7 +59,7 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** `GET /v1/key`: the key that authenticates the request. */
-export const layerOwn = HttpApiBuilder.group(
+const layerOwn = HttpApiBuilder.group(
   Api,
   "ownKey",
   Effect.fnUntraced(function* (handlers) {
@@ -131,3 +131,5 @@ export const issuedWire = ({ secret, view }: IssuedKey) => {
   const { id, object, ...rest } = keyWire(view)
   return { object, id, key: Redacted.value(secret), ...rest }
 }
+
+export const layers = Layer.merge(layer, layerOwn)

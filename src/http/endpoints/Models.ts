@@ -2,7 +2,7 @@
  * The endpoints of models: the models that the key may use, with their providers, prices, data
  * policies and current state.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type ModelEntry } from "../../api/Models.ts"
@@ -20,7 +20,7 @@ import { guard } from "../errors/ErrorResponse.ts"
 
 type Entry = typeof ModelEntry.Type
 
-export const layer = HttpApiBuilder.group(
+const layer = HttpApiBuilder.group(
   Api,
   "models",
   Effect.fnUntraced(function* (handlers) {
@@ -36,7 +36,7 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** The admin's view: all models. */
-export const layerAdmin = HttpApiBuilder.group(
+const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminModels",
   Effect.fnUntraced(function* (handlers) {
@@ -206,3 +206,5 @@ const tieredPrices = ({ tiers, ...base }: Pricing): Entry["providers"][number]["
         }))
       })
 })
+
+export const layers = Layer.merge(layer, layerAdmin)

@@ -27,6 +27,7 @@ const wireOf = (range: SeriesRange, { bucketMs, buckets, nowMs }: SeriesFigures)
     start: new Date(bucket.startMs).toISOString(),
     requests: bucket.requests,
     errors: bucket.errors,
+    refusals: bucket.refusals,
     cache_hits: bucket.cacheHits,
     prompt_tokens: bucket.promptTokens,
     completion_tokens: bucket.completionTokens,

@@ -1,5 +1,5 @@
 /** The endpoints of usage reports. Amounts are converted from nano-USD to USD. */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type UsageReport } from "../../api/Usage.ts"
@@ -8,7 +8,7 @@ import { type UsageFigures, UsageReports } from "../../gateway/billing/UsageRepo
 import { CurrentKey } from "../../api/Authorization.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
-export const layer = HttpApiBuilder.group(
+const layer = HttpApiBuilder.group(
   Api,
   "usage",
   Effect.fnUntraced(function* (handlers) {
@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** The admin's view: usage of all keys. */
-export const layerAdmin = HttpApiBuilder.group(
+const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminUsage",
   Effect.fnUntraced(function* (handlers) {
@@ -80,3 +80,5 @@ const figuresOf = (figures: UsageFigures["total"]): UsageReport["total"] => ({
   billed_usd: usdFromNano(figures.billedNano),
   saved_usd: usdFromNano(figures.savedNano)
 })
+
+export const layers = Layer.merge(layer, layerAdmin)

@@ -72,7 +72,11 @@ export class KeyRepo extends Context.Service<
       readonly limit: number
       readonly cursor: string | null
       readonly ownerId?: string
+      /** A part of the name, in any case, or the whole id or prefix. */
+      readonly search?: string
     }) => Effect.Effect<KeyPage, StoreError>
+    /** The names of keys by their ids. Unknown ids are left out. */
+    readonly named: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, StoreError>
     /**
      * Applies a patch and returns the new record, or none when there is no such key. A revoked key
      * stays revoked.

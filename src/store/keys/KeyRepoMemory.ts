@@ -8,6 +8,9 @@ const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
   return key.state === "revoked" ? { ...next, state: key.state, revokedAtMs: key.revokedAtMs } : next
 }
 
+const matches = ({ id, name, prefix }: KeyRecord, search: string): boolean =>
+  name.toLowerCase().includes(search.toLowerCase()) || id === search || prefix === search
+
 export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
   const keys = new Map<string, KeyRecord>()
   const suspended = new Set<string | null>()
@@ -35,15 +38,21 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
 
-    list: ({ limit, cursor, ownerId }) =>
+    list: ({ limit, cursor, ownerId, search }) =>
       Effect.sync(() => {
         const found = [...keys.values()]
           .filter((key) => ownerId === undefined || key.ownerId === ownerId)
+          .filter((key) => search === undefined || matches(key, search))
           .filter((key) => cursor === null || key.id < cursor)
           .sort((a, b) => (a.id < b.id ? 1 : -1))
         const page = found.slice(0, limit)
         return { keys: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),
+
+    named: (ids) =>
+      Effect.sync(
+        () => new Map([...keys.values()].filter(({ id }) => ids.includes(id)).map(({ id, name }) => [id, name]))
+      ),
 
     update: (id, patch, nowMs) =>
       Effect.sync(() => {

@@ -62,16 +62,28 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
 
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
 
-    list: Effect.fn("KeyRepo.list")(function* ({ limit, cursor, ownerId }) {
+    list: Effect.fn("KeyRepo.list")(function* ({ limit, cursor, ownerId, search = null }) {
       const rows = yield* guard(
         sql`SELECT ${columns} FROM api_keys
             WHERE (${cursor}::text IS NULL OR id < ${cursor}::text)
               AND (${ownerId ?? null}::text IS NULL OR owner_id = ${ownerId ?? null}::text)
+              AND (${search}::text IS NULL OR position(lower(${search}::text) IN lower(name)) > 0
+                   OR id = ${search}::text OR prefix = ${search}::text)
             ORDER BY id DESC LIMIT ${limit + 1}`
       )
       const keys = yield* keyTable.decode(rows.slice(0, limit))
       return { keys, nextCursor: rows.length > limit ? (keys.at(-1)?.id ?? null) : null }
     }),
+
+    named: Effect.fn("KeyRepo.named")((ids) =>
+      Effect.map(
+        guard(
+          sql<{ readonly id: string; readonly name: string }>`
+            SELECT id, name FROM api_keys WHERE id = ANY(${ids}::text[])`
+        ),
+        (rows) => new Map(rows.map(({ id, name }) => [id, name]))
+      )
+    ),
 
     update: Effect.fn("KeyRepo.update")((id, patch, nowMs) =>
       first(

@@ -17,7 +17,7 @@ export type ExpiredReservation = Pick<
 
 type Known = Pick<
   Generation,
-  "model" | "provider" | "usage" | "cost" | "latencyMs" | "timeToFirstTokenMs" | "streamed" | "price"
+  "model" | "provider" | "usage" | "cost" | "latencyMs" | "timeToFirstTokenMs" | "streamed" | "price" | "request"
 >
 
 const knownFrom = (progress: Progress): Known => {
@@ -41,9 +41,14 @@ const knownFrom = (progress: Progress): Known => {
     latencyMs: progress.latencyMs,
     timeToFirstTokenMs: progress.timeToFirstTokenMs,
     streamed: progress.streamed,
-    price: progress.price
+    price: progress.price,
+    ...(progress.request === undefined ? {} : { request: { ...progress.request, status: statusOf(progress) } })
   }
 }
+
+/** A stream that had begun was cut; any other request got no response. */
+const statusOf = ({ streamed, timeToFirstTokenMs }: Progress): number =>
+  streamed && timeToFirstTokenMs !== null ? 200 : 500
 
 const knownOfNothing = ({ amountNano, model }: ExpiredReservation): Known => ({
   model,

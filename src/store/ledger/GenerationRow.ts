@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { type Generation, stickyStates } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { tableOf } from "../sql/Rows.ts"
+import { AnsweredRequestRow } from "./AnsweredRequestRow.ts"
 import { BillLineRow, ClassCounts } from "./BillLineRow.ts"
 import { storableGeneration } from "./StorableGeneration.ts"
 
@@ -49,7 +50,8 @@ const Receipt = Schema.Struct({
   feesNano: Schema.optionalKey(Schema.Finite),
   dropped: Schema.optionalKey(Schema.Array(Schema.String)),
   requestedModel: Schema.optionalKey(Schema.String),
-  sticky: Schema.optionalKey(Schema.Literals(stickyStates))
+  sticky: Schema.optionalKey(Schema.Literals(stickyStates)),
+  request: Schema.optionalKey(AnsweredRequestRow)
 })
 
 const Row = Schema.Struct({
@@ -87,7 +89,7 @@ const table = tableOf("generations", Row)
 /** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
-  const { attempts, cost, dropped, excluded, price, reservation, sticky, usage } = generation
+  const { attempts, cost, dropped, excluded, price, request, reservation, sticky, usage } = generation
   return [
     generation.id,
     generation.keyId,
@@ -124,7 +126,8 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
       ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
       ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
       ...(dropped === undefined ? {} : { dropped }),
-      ...(sticky === undefined ? {} : { sticky })
+      ...(sticky === undefined ? {} : { sticky }),
+      ...(request === undefined ? {} : { request })
     }
   ]
 }
@@ -142,7 +145,7 @@ const requestedOf = ({ requestedModel }: { readonly requestedModel?: string }) =
 
 /** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
-  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, sticky, ...receipt },
+  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, request, reservation, sticky, ...receipt },
   ...row
 }: Row): Generation => ({
   id: row.id,
@@ -182,7 +185,8 @@ const generationOf = ({
   price,
   reservation,
   ...(dropped === undefined ? {} : { dropped }),
-  ...(sticky === undefined ? {} : { sticky })
+  ...(sticky === undefined ? {} : { sticky }),
+  ...(request === undefined ? {} : { request })
 })
 
 /** Every column, in order. */

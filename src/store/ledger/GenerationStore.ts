@@ -5,6 +5,7 @@
  */
 import { Context, type Effect, type Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
+import { type Among } from "../Among.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** `Pending`: reserved and not settled yet. `isOver`: its lease has expired. */
@@ -30,6 +31,21 @@ export interface GenerationQuery {
   readonly provider?: string
   /** An error type, `any` for all failed generations, or `none` for the others. */
   readonly error?: string
+  readonly id?: string
+  /** `X-Request-Id`. */
+  readonly requestId?: string
+  /** The status that was sent. */
+  readonly status?: number
+  /** A provider that was called, whether it answered or not. */
+  readonly attempted?: string
+  readonly fallbackUsed?: true
+  readonly cacheHit?: true
+  readonly cancelled?: boolean
+  /**
+   * Only generations of one of these models, keys, owners or requests. Not together with
+   * `attempted`.
+   */
+  readonly among?: Among
 }
 
 export class GenerationStore extends Context.Service<

@@ -2,12 +2,33 @@
 import { Clock, Effect, Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { monthEndMs } from "../../domain/Money.ts"
-import type { GenerationState, GenerationStore } from "./GenerationStore.ts"
+import type { GenerationQuery, GenerationState, GenerationStore } from "./GenerationStore.ts"
 import type { LedgerState } from "./MemoryState.ts"
 
 /** True if the generation matches `error`: an error type, `any` or `none`. */
 const endedIn = ({ errorType }: Generation, error: string): boolean =>
   error === "any" ? errorType !== null : error === "none" ? errorType === null : errorType === error
+
+type Further = Omit<
+  GenerationQuery,
+  "keyId" | "limit" | "cursor" | "fromMs" | "toMs" | "model" | "ownerId" | "provider" | "error"
+>
+
+const matches = (one: Generation, { among, attempted, id, requestId, status, ...has }: Further): boolean =>
+  (id === undefined || one.id === id) &&
+  (requestId === undefined || one.request?.id === requestId) &&
+  (status === undefined || one.request?.status === status) &&
+  (attempted === undefined ||
+    one.provider === attempted ||
+    one.attempts.some(({ provider }) => provider === attempted)) &&
+  (has.fallbackUsed === undefined || one.fallbackUsed) &&
+  (has.cacheHit === undefined || one.cacheHit) &&
+  (has.cancelled ?? one.cancelled) === one.cancelled &&
+  (among === undefined ||
+    among.models.includes(one.model) ||
+    among.keyIds.includes(one.keyId) ||
+    among.requestIds.includes(one.request?.id ?? "") ||
+    (one.ownerId !== null && among.ownerIds.includes(one.ownerId)))
 
 export const makeGenerationStore = (state: LedgerState): GenerationStore["Service"] => {
   /** The generations that began before a moment and are not archived, oldest first. */
@@ -32,7 +53,7 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
           : Option.none()
       }),
 
-    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error }) =>
+    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error, ...more }) =>
       Effect.sync(() => {
         const found = [...state.generations.values()]
           .map((entry) => entry.generation)
@@ -42,6 +63,7 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
           .filter((one) => ownerId === undefined || one.ownerId === ownerId)
           .filter((one) => provider === undefined || one.provider === provider)
           .filter((one) => error === undefined || endedIn(one, error))
+          .filter((one) => matches(one, more))
           .sort((a, b) => (a.id < b.id ? 1 : -1))
         const page = found.slice(0, limit)
         return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }

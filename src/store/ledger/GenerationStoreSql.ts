@@ -4,6 +4,7 @@
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
+import { idBound } from "../../domain/Ids.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import { makeArchive } from "./ArchiveSql.ts"
 import type { GenerationStore } from "./GenerationStore.ts"
@@ -13,6 +14,12 @@ export const makeGenerationStore = (sql: PgClient.PgClient): GenerationStore["Se
   ...makeReads(sql),
 
   deleteBefore: Effect.fn("GenerationStore.deleteBefore")(function* (beforeMs, limit) {
+    yield* guard(
+      sql`DELETE FROM attempted_providers WHERE (provider, id) IN (
+            SELECT provider, id FROM attempted_providers WHERE id < ${idBound("gen", beforeMs)}
+            ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          )`
+    )
     const rows = yield* guard(
       sql`DELETE FROM generations WHERE id = ANY(ARRAY(
               SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint

@@ -7,7 +7,7 @@
  * settled generations, and `LedgerReports` sums them up.
  */
 import { Context, type Effect } from "effect"
-import { type Generation } from "../../domain/Generation.ts"
+import { type AnsweredRequest, type Generation } from "../../domain/Generation.ts"
 import { type BillLine, type NanoUsd, type Prices } from "../../domain/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -54,6 +54,7 @@ export interface Progress {
   readonly latencyMs: number
   readonly timeToFirstTokenMs: number | null
   readonly price: Prices
+  readonly request?: AnsweredRequest
 }
 
 /** A running request of a process. `progress: null` leaves the recorded progress unchanged. */

@@ -3,6 +3,7 @@
  * as absent.
  */
 import { Effect, Option, Schema } from "effect"
+import { AnsweredRequestRow } from "./AnsweredRequestRow.ts"
 import { BillLineRow } from "./BillLineRow.ts"
 import type { Progress } from "./Ledger.ts"
 import { storableName } from "./StorableGeneration.ts"
@@ -24,7 +25,8 @@ const Row = Schema.Struct({
     prompt: Schema.Finite,
     completion: Schema.Finite,
     cachedPrompt: Schema.NullOr(Schema.Finite)
-  })
+  }),
+  request: Schema.optionalKey(AnsweredRequestRow)
 })
 
 const decode = Schema.decodeUnknownOption(Row)

@@ -5,9 +5,9 @@
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Option } from "effect"
-import { idBound } from "../../domain/Ids.ts"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
-import type { GenerationPage, GenerationQuery, GenerationState, GenerationStore } from "./GenerationStore.ts"
+import { matching } from "./GenerationFilters.ts"
+import type { GenerationPage, GenerationState, GenerationStore } from "./GenerationStore.ts"
 import { youngestArchived } from "./ArchiveSql.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
@@ -54,11 +54,11 @@ export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service
 
     list: Effect.fn("GenerationStore.list")(function* (query) {
       const { limit } = query
-      const conditions = conditionsOf(sql, query)
       const recent = yield* guard(
         sql<Listed>`SELECT ${columns},
             EXISTS (SELECT FROM pg_inherits WHERE inhparent = 'generations_archive'::regclass) AS has_archive
-          FROM generations WHERE ${sql.and(conditions)} ORDER BY id DESC LIMIT ${limit + 1}`
+          FROM generations WHERE id IN (${matching(sql, "generations", query, limit + 1)})
+          ORDER BY id DESC LIMIT ${limit + 1}`
       )
       // Of a full page, only rows between its first and last id can be missing.
       const last = recent[limit]
@@ -67,7 +67,8 @@ export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service
         ? []
         : yield* guard(
             sql<Listed>`SELECT ${columns} FROM generations_archive
-              WHERE ${sql.and([...conditions, ...(last === undefined ? [] : [sql`id > ${last.id}`])])}
+              WHERE id IN (${matching(sql, "generations_archive", query, limit + 1)})
+                ${last === undefined ? sql`` : sql`AND id > ${last.id}`}
               ORDER BY id DESC LIMIT ${limit + 1}`
           )
       const rows = archived.length === 0 ? recent : merged(recent, archived)
@@ -83,27 +84,3 @@ export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service
 /** Each id once, in descending order. */
 const merged = (recent: ReadonlyArray<Listed>, archived: ReadonlyArray<Listed>): ReadonlyArray<Listed> =>
   [...new Map([...archived, ...recent].map((row) => [row.id, row])).values()].sort((a, b) => (a.id < b.id ? 1 : -1))
-
-/**
- * Only the conditions of the query, so that each kind of query finds its index. Times become bounds
- * of the ids, which contain the beginning of a generation, so that a query for old rows does not
- * scan newer ones.
- */
-const conditionsOf = (
-  sql: PgClient.PgClient,
-  { keyId, ownerId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
-) => [
-  ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
-  ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
-  ...(cursor === null ? [] : [sql`id < ${cursor}`]),
-  ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
-  ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`]),
-  ...(model === undefined ? [] : [sql`model = ${model}`]),
-  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
-  ...(error === undefined ? [] : [errorCondition(sql, error)])
-]
-
-const errorCondition = (sql: PgClient.PgClient, error: string) => {
-  if (error === "any") return sql`error_type IS NOT NULL`
-  return error === "none" ? sql`error_type IS NULL` : sql`error_type = ${error}`
-}

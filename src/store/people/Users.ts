@@ -55,6 +55,8 @@ export class Users extends Context.Service<
     ) => Effect.Effect<Adopted, StoreError | LinkingRefused>
     readonly get: (id: string) => Effect.Effect<Option.Option<UserRecord>, StoreError>
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
+    /** The addresses or numbers of users by their ids. Unknown ids are left out. */
+    readonly named: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, StoreError>
     /** Newest first (by id, descending). */
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, StoreError>
     /** Applies a patch and returns the new record, or none when there is no such user. */

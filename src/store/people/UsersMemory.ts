@@ -69,6 +69,17 @@ export const makeUsersMemory = (): Users["Service"] => {
           .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.provider < b.provider ? -1 : 1))
       ),
 
+    named: (ids) =>
+      Effect.sync(
+        () =>
+          new Map(
+            [...users.values()].flatMap(({ email, id, phone }) => {
+              const name = email ?? phone
+              return name !== null && ids.includes(id) ? [[id, name] as const] : []
+            })
+          )
+      ),
+
     list: ({ cursor, email, limit, search }) =>
       Effect.sync(() => {
         const found = [...users.values()]

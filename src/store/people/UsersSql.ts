@@ -110,6 +110,17 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
       )
     ),
 
+    named: Effect.fn("Users.named")((ids) =>
+      Effect.map(
+        guard(
+          sql<{ readonly id: string; readonly name: string }>`
+            SELECT id, coalesce(email, phone) AS name FROM users
+            WHERE id = ANY(${ids}::text[]) AND coalesce(email, phone) IS NOT NULL`
+        ),
+        (rows) => new Map(rows.map(({ id, name }) => [id, name]))
+      )
+    ),
+
     list: Effect.fn("Users.list")(function* ({ cursor, email, limit, search = null }) {
       const rows = yield* guard(
         sql`SELECT ${columns} FROM users

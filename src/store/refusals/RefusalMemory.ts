@@ -13,9 +13,11 @@ const matches = (one: Refusal, { among, ...query }: RefusalQuery): boolean =>
   (query.model === undefined || one.model === query.model) &&
   (query.status === undefined || one.status === query.status) &&
   (query.type === undefined || one.type === query.type) &&
+  (query.id === undefined || one.id === query.id) &&
   (query.requestId === undefined || one.requestId === query.requestId) &&
   (among === undefined ||
     among.models.includes(one.model ?? "") ||
+    among.requestIds.includes(one.requestId) ||
     among.keyIds.includes(one.keyId ?? "") ||
     among.ownerIds.includes(one.ownerId ?? ""))
 

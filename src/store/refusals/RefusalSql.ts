@@ -6,10 +6,11 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Schema } from "effect"
 import { idBound } from "../../domain/Ids.ts"
 import { type Refusal } from "../../domain/Refusal.ts"
+import { type Among } from "../Among.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import { storableJson } from "../sql/StorableJson.ts"
-import { type Among, type RefusalQuery, RefusalStore } from "./RefusalStore.ts"
+import { type RefusalQuery, RefusalStore } from "./RefusalStore.ts"
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -40,19 +41,24 @@ const makeRefusalSql = Effect.gen(function* () {
     ...(query.model === undefined ? [] : [sql`model = ${query.model}`]),
     ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
     ...(query.type === undefined ? [] : [sql`type = ${query.type}`]),
+    ...(query.id === undefined ? [] : [sql`id = ${query.id}`]),
     ...(query.requestId === undefined ? [] : [sql`request_id = ${query.requestId}`])
   ]
 
-  /** The newest ids of each name, by the index of its column. */
-  const found = (column: string, names: ReadonlyArray<string>, query: RefusalQuery) =>
-    sql`SELECT one.id FROM unnest(${names}::text[]) AS name CROSS JOIN LATERAL (
-          SELECT id FROM refusals WHERE ${sql.and([sql`${sql.literal(column)} = name`, ...conditionsOf(query)])}
-          ORDER BY id DESC LIMIT ${query.limit}
-        ) AS one`
-
-  const foundAmong = ({ keyIds, models, ownerIds }: Among, query: RefusalQuery) =>
-    sql`id IN (${found("model", models, query)} UNION ${found("key_id", keyIds, query)}
-        UNION ${found("owner_id", ownerIds, query)})`
+  /** The newest of each name, by the index of its column. */
+  const foundAmong = ({ keyIds, models, ownerIds, requestIds }: Among, query: RefusalQuery) => {
+    const conditions = conditionsOf(query)
+    const parts = [
+      ...models.map((one) => sql`model = ${one}`),
+      ...keyIds.map((one) => sql`key_id = ${one}`),
+      ...ownerIds.map((one) => sql`owner_id = ${one}`),
+      ...requestIds.map((one) => sql`request_id = ${one}`)
+    ].map(
+      (one) =>
+        sql`(SELECT id FROM refusals WHERE ${sql.and([one, ...conditions])} ORDER BY id DESC LIMIT ${query.limit})`
+    )
+    return parts.length === 0 ? sql`false` : sql`id IN (${sql.join(" UNION ", false)(parts)})`
+  }
 
   return RefusalStore.of({
     add: Effect.fn("RefusalStore.add")((refusals) =>

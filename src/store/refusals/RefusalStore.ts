@@ -1,6 +1,7 @@
 /** The refused requests of the last months, stored in batches and read newest first. */
 import { Context, type Effect } from "effect"
 import { type Refusal } from "../../domain/Refusal.ts"
+import { type Among } from "../Among.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** An absent or null member does not filter. `fromMs` is inclusive, `toMs` exclusive. */
@@ -16,15 +17,9 @@ export interface RefusalQuery {
   readonly status?: number
   readonly type?: string
   readonly requestId?: string
-  /** Only refusals of one of these models, keys or owners. */
+  readonly id?: string
+  /** Only refusals of one of these models, keys, owners or requests. */
   readonly among?: Among
-}
-
-/** What a search text stands for. */
-export interface Among {
-  readonly models: ReadonlyArray<string>
-  readonly keyIds: ReadonlyArray<string>
-  readonly ownerIds: ReadonlyArray<string>
 }
 
 /** Buckets begin at multiples of `bucketMs` since 1970. */

@@ -12,6 +12,7 @@ import { type SqlError } from "effect/sql/SqlError"
 import schema from "../migrations/0001_schema.ts"
 import refusals from "../migrations/0002_refusals.ts"
 import responses from "../migrations/0003_responses.ts"
+import requestFilters from "../migrations/0004_request_filters.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -77,5 +78,6 @@ export const migrateTo = (
 export const migrate = migrateTo({
   "0001_schema": schema,
   "0002_refusals": refusals,
-  "0003_responses": responses
+  "0003_responses": responses,
+  "0004_request_filters": requestFilters
 })

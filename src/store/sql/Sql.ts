@@ -16,6 +16,7 @@ import { embeddedStreams } from "../embedded/Embedded.ts"
 import { buildIndexes, type Indexes } from "./Indexes.ts"
 import { migrate } from "./Migrations.ts"
 import { databaseError } from "./SqlErrors.ts"
+import { generationIndexes } from "../ledger/Indexes.ts"
 import { type StoreError } from "../StoreError.ts"
 
 export interface PostgresOptions {
@@ -60,8 +61,8 @@ const makeTypes = (): PgTypes.Registry => {
   return types
 }
 
-/** Indexes added after the schema. There are none yet. */
-const indexes: Indexes = {}
+/** Indexes added after the schema. */
+const indexes: Indexes = generationIndexes
 
 /** Runs in the background. The next start retries what failed. */
 const indexed = buildIndexes(indexes).pipe(

@@ -21,7 +21,7 @@ it.effect("the overview without any requests", () =>
       generated_at: "1970-01-01T00:01:30.000Z",
       version: "0.1.0",
       uptime_s: 90,
-      requests: { last_5m: 0, last_24h: 0, error_rate: 0, by_status: {} },
+      requests: { last_5m: 0, last_24h: 0, refused_24h: {}, error_rate: 0, by_status: {} },
       latency_ms: { p50: null, p95: null, p99: null, gateway_overhead_p99: null },
       spend_usd: { today: 0, month: 0, reserved: 0, by_model: [] },
       cache: { hit_rate: null, entries: 0, saved_usd: 0 },
@@ -51,6 +51,7 @@ it.effect("figures of requests, money, cache, keys, providers and rejections; no
     assert.deepStrictEqual(body.requests, {
       last_5m: 7,
       last_24h: 7,
+      refused_24h: {},
       error_rate: 5 / 7,
       by_status: { "200": 2, "402": 1, "403": 1, "502": 5 }
     })
@@ -86,5 +87,8 @@ it.effect("figures of requests, money, cache, keys, providers and rejections; no
     for (const hidden of ["confidential", secret, key.key.secretHash, key.key.publicId]) {
       assert.notInclude(text, hidden)
     }
+    // Refusals are written within a second.
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual((yield* overview).body.requests.refused_24h, { budget_exceeded: 1, model_not_allowed: 1 })
   }).pipe(Effect.provide(app))
 )

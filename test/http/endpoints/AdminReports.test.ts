@@ -67,20 +67,23 @@ it.effect("the last hour by minute and the last day by hour, gaps included", () 
     yield* TestClock.adjust("90 seconds")
     yield* chat(ask("Hi"), { key: secret })
     yield* chat(ask("Hi", { model: "test/broken" }), { key: secret })
+    yield* chat(ask("Hi", { model: "no/such" }), { key: secret })
+    yield* TestClock.adjust("1 second")
     const hour = (yield* readAsAdmin("/v1/admin/timeseries")).body
     assert.deepInclude(hour, {
       object: "timeseries",
       range: "hour",
-      generated_at: "1970-01-01T00:01:30.000Z",
+      generated_at: "1970-01-01T00:01:31.000Z",
       bucket_s: 60
     })
     assert.strictEqual(hour.data.length, 60)
     assert.strictEqual(hour.data[0].start, "1969-12-31T23:02:00.000Z")
-    assert.deepInclude(hour.data[58], { requests: 0, errors: {}, latency_ms: null })
+    assert.deepInclude(hour.data[58], { requests: 0, errors: {}, refusals: {}, latency_ms: null })
     assert.deepStrictEqual(hour.data[59], {
       start: "1970-01-01T00:01:00.000Z",
       requests: 2,
       errors: { provider_error: 1 },
+      refusals: { model_not_found: 1 },
       cache_hits: 0,
       prompt_tokens: hour.data[59].prompt_tokens,
       completion_tokens: 1,

@@ -34,6 +34,9 @@ it.effect("a generation: the record of the specification, and its receipt", () =
       id: id("gen", 4),
       model: "test/small",
       provider: "beta",
+      request_id: id("req", 3),
+      endpoint: "POST /v1/chat/completions",
+      status: 200,
       created_at: "1970-01-01T00:00:00.000Z",
       usage: {
         prompt_tokens: 3,

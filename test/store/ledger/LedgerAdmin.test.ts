@@ -1,7 +1,7 @@
 /** The admin's queries over all keys: the same results from memory and from a database. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
-import { type Generation } from "../../../src/domain/Generation.ts"
+import { type Attempt, type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
 import { LedgerReports } from "../../../src/store/ledger/reports/LedgerReports.ts"
@@ -87,6 +87,75 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
         )
         assert.deepStrictEqual(yield* state("gen_5", "usr_2"), "Pending")
         assert.deepStrictEqual(yield* state("gen_5", "usr_1"), "none")
+      })
+    )
+  })
+
+  layer(ledger, { timeout: "60 seconds" })(`${name}: requests`, (it) => {
+    it.effect("by attempted provider, status, request, ending and by what a search stands for", () =>
+      Effect.gen(function* () {
+        const generationStore = yield* GenerationStore
+        const id = (nth: number) => `${idBound("gen", T0 + nth - 1)}${String(nth).padStart(20, "0")}`
+        const call = (provider: string): Attempt => ({
+          provider,
+          model: "mock/echo",
+          status: "ok",
+          latencyMs: 1,
+          errorType: null,
+          httpStatus: 200
+        })
+        const at = (nth: number) => ({ createdAtMs: T0 + nth - 1 })
+        const asked = (nth: number, status: number) => ({
+          ...at(nth),
+          request: { id: `req_${nth}`, endpoint: "POST /v1/chat/completions", status }
+        })
+        yield* settle(id(1), { provider: "alpha", attempts: [call("alpha")], ...asked(1, 200) })
+        yield* settle(id(2), {
+          provider: "beta",
+          attempts: [call("alpha"), call("gamma"), call("alpha"), call("beta")],
+          fallbackUsed: true,
+          ...asked(2, 200)
+        })
+        yield* settle(id(3), {
+          provider: "alpha",
+          attempts: [call("alpha"), call("alpha")],
+          errorType: "provider_error",
+          keyId: "key_b",
+          ...asked(3, 502)
+        })
+        yield* settle(id(4), { provider: "beta", cacheHit: true, model: "m/two", ownerId: "usr_1", ...at(4) })
+        yield* settle(id(5), { provider: "beta", cancelled: true, attempts: [call("beta")], ...asked(5, 499) })
+        const found = (query: Partial<GenerationQuery>) =>
+          Effect.map(generationStore.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations }) =>
+            generations.map((one) => Number(one.id.slice(-2)))
+          )
+        assert.deepStrictEqual(yield* found({ attempted: "alpha" }), [3, 2, 1])
+        assert.deepStrictEqual(yield* found({ attempted: "gamma" }), [2])
+        assert.deepStrictEqual(yield* found({ attempted: "beta" }), [5, 4, 2])
+        assert.deepStrictEqual(yield* found({ attempted: "alpha", limit: 1, cursor: id(3) }), [2])
+        assert.deepStrictEqual(yield* found({ attempted: "alpha", fromMs: T0 + 1, toMs: T0 + 2 }), [2])
+        assert.deepStrictEqual(yield* found({ attempted: "alpha", keyId: "key_b" }), [3])
+        assert.deepStrictEqual(yield* found({ attempted: "delta" }), [])
+        assert.deepStrictEqual(yield* found({ status: 200 }), [2, 1])
+        assert.deepStrictEqual(yield* found({ status: 502 }), [3])
+        assert.deepStrictEqual(yield* found({ status: 499 }), [5])
+        assert.deepStrictEqual(yield* found({ requestId: "req_2" }), [2])
+        assert.deepStrictEqual(yield* found({ id: id(4) }), [4])
+        assert.deepStrictEqual(yield* found({ fallbackUsed: true }), [2])
+        assert.deepStrictEqual(yield* found({ cacheHit: true }), [4])
+        assert.deepStrictEqual(yield* found({ cancelled: true }), [5])
+        assert.deepStrictEqual(yield* found({ cancelled: false, error: "none" }), [4, 2, 1])
+        const nothing = { models: [], keyIds: [], ownerIds: [], requestIds: [] }
+        assert.deepStrictEqual(yield* found({ among: nothing }), [])
+        assert.deepStrictEqual(yield* found({ among: { ...nothing, models: ["m/two"], ownerIds: ["usr_1"] } }), [4])
+        const among = { models: ["m/two", "none"], keyIds: ["key_b"], ownerIds: [], requestIds: ["req_1"] }
+        assert.deepStrictEqual(yield* found({ among }), [4, 3, 1])
+        assert.deepStrictEqual(yield* found({ among, error: "any" }), [3])
+        assert.deepStrictEqual(yield* found({ among, limit: 1, cursor: id(4) }), [3])
+
+        // An old generation takes its attempts with it.
+        yield* generationStore.deleteBefore(T0 + 2, 10)
+        assert.deepStrictEqual(yield* found({ attempted: "alpha" }), [3])
       })
     )
   })

@@ -76,6 +76,14 @@ const answers = (made: ReadonlyArray<Generation>) =>
       ofProvider: yield* listed({ provider: "beta", error: "none" }),
       failed: yield* listed({ error: "any" }),
       timedOut: yield* listed({ error: "timeout", keyId: "key_b" }),
+      attempted: yield* listed({ attempted: "gamma" }),
+      answeredLast: yield* listed({ attempted: "beta" }),
+      unavailable: yield* listed({ status: 503 }),
+      ofRequest: yield* listed({ requestId: "req_3" }),
+      fallen: yield* listed({ fallbackUsed: true, cancelled: false }),
+      among: yield* listed({
+        among: { models: ["m/rare"], keyIds: [], ownerIds: ["usr_1"], requestIds: ["req_1", "req_15"] }
+      }),
       ofTime: yield* listed({ fromMs: JANUARY + 20 * DAY, toMs: FEBRUARY + 10 * DAY }),
       series: yield* ledgerReports.series(span),
       report: yield* ledgerReports.report({
@@ -109,13 +117,28 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
             model: nth % 5 === 0 ? "m/rare" : "mock/echo",
             provider: nth % 4 === 0 ? "beta" : "mock",
             errorType: nth % 7 === 1 ? "timeout" : null,
-            timeToFirstTokenMs: null
+            timeToFirstTokenMs: null,
+            fallbackUsed: nth % 3 === 1,
+            request: { id: `req_${nth}`, endpoint: "POST /v1/embeddings", status: nth % 7 === 1 ? 503 : 200 },
+            attempts: ["gamma", "mock"].slice(nth % 3 === 1 ? 0 : 1).map((provider) => ({
+              provider,
+              model: "mock/echo",
+              status: "ok",
+              latencyMs: 1,
+              errorType: null,
+              httpStatus: 200
+            }))
           })
         )
         const before = yield* answers(made)
         assert.deepStrictEqual(
           before.all.map(({ id }) => id),
           made.map(({ id }) => id).toReversed()
+        )
+        const { among, answeredLast, attempted, fallen, ofRequest, unavailable } = before
+        assert.deepStrictEqual(
+          [among, answeredLast, attempted, fallen, ofRequest, unavailable].map(({ length }) => length),
+          [9, 4, 5, 5, 1, 3]
         )
         assert.strictEqual(yield* generationStore.archive(JANUARY, 3), 0)
         assert.strictEqual(yield* generationStore.archive(FEBRUARY + 15 * DAY, 3), 3)

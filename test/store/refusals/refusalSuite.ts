@@ -56,11 +56,12 @@ export const refusalSuite = (it: Vitest.MethodsNonLive<RefusalStore>): void => {
         assert.deepStrictEqual(yield* listed({ type: "rate_limit_exceeded", ownerId: "usr_a" }), [0])
         assert.deepStrictEqual(yield* listed({ requestId: "a.client-s_own" }), [4])
         assert.deepStrictEqual(yield* listed({ requestId: "none" }), [])
-        const among = { models: ["test/large", "none"], keyIds: ["key_b"], ownerIds: ["usr_c"] }
-        assert.deepStrictEqual(yield* listed({ among }), [4, 1])
-        assert.deepStrictEqual(yield* listed({ among, status: 404 }), [])
-        assert.deepStrictEqual(yield* listed({ among, limit: 1, cursor: all[4]?.id ?? "" }), [1])
-        assert.deepStrictEqual(yield* listed({ among: { models: [], keyIds: [], ownerIds: [] } }), [])
+        const among = { models: ["test/large", "none"], keyIds: ["key_b"], ownerIds: ["usr_c"], requestIds: ["req_3"] }
+        assert.deepStrictEqual(yield* listed({ among }), [4, 3, 1])
+        assert.deepStrictEqual(yield* listed({ among, status: 404 }), [3])
+        assert.deepStrictEqual(yield* listed({ id: all[2]?.id ?? "" }), [2])
+        assert.deepStrictEqual(yield* listed({ among, limit: 1, cursor: all[3]?.id ?? "" }), [1])
+        assert.deepStrictEqual(yield* listed({ among: { models: [], keyIds: [], ownerIds: [], requestIds: [] } }), [])
 
         assert.deepStrictEqual(yield* store.series({ fromMs: T0, toMs: T0 + 4 * MINUTE_MS, bucketMs: 2 * MINUTE_MS }), [
           { startMs: T0, type: "rate_limit_exceeded", count: 8 },

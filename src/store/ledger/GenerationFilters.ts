@@ -1,0 +1,86 @@
+/**
+ * The conditions of a list of generations in SQL. Only those of the query, so that each kind of
+ * query finds its index (Indexes.ts). Times become bounds of the ids, which contain the beginning
+ * of a generation, so that a query for old rows does not read newer ones.
+ */
+import { type PgClient } from "@effect/sql-pg"
+import { type Statement } from "effect/sql"
+import { idBound } from "../../domain/Ids.ts"
+import type { Among } from "../Among.ts"
+import type { GenerationQuery } from "./GenerationStore.ts"
+
+type Table = "generations" | "generations_archive"
+
+/** The newest ids that match, at most `limit`, before those of a page. */
+export const matching = (sql: PgClient.PgClient, table: Table, query: GenerationQuery, limit: number) => {
+  const name = sql.literal(table)
+  const conditions = conditionsOf(sql, query)
+  const newest = (more: ReadonlyArray<Statement.Fragment>) =>
+    sql`(SELECT id FROM ${name} WHERE ${sql.and([...more, ...conditions])} ORDER BY id DESC LIMIT ${limit})`
+  /** The newest of all parts. Each part has its index. */
+  const joined = (parts: ReadonlyArray<Statement.Fragment>) =>
+    sql`SELECT id FROM (${sql.join(" UNION ", false)(parts)}) AS found ORDER BY id DESC LIMIT ${limit}`
+  const among = ({ keyIds, models, ownerIds, requestIds }: Among) => [
+    ...models.map((one) => newest([sql`model = ${one}`])),
+    ...keyIds.map((one) => newest([sql`key_id = ${one}`])),
+    ...ownerIds.map((one) => newest([sql`owner_id = ${one}`])),
+    ...requestIds.map((one) => newest([sql`receipt->'request'->>'id' = ${one}`]))
+  ]
+  /** The last one that was called, or one before it. */
+  const attempted = (provider: string) => [
+    newest([sql`provider = ${provider}`]),
+    sql`(SELECT one.id FROM attempted_providers AS called
+      CROSS JOIN LATERAL (SELECT id FROM ${name} WHERE ${sql.and([sql`id = called.id`, ...conditions])}) AS one
+      WHERE ${sql.and([
+        sql`called.provider = ${provider}`,
+        // The rows of the other table are not read.
+        sql`called.id BETWEEN (SELECT min(id) FROM ${name}) AND (SELECT max(id) FROM ${name})`,
+        ...idConditions(sql, "called.id", query)
+      ])} ORDER BY called.id DESC LIMIT ${limit})`
+  ]
+  if (query.among !== undefined) {
+    const parts = among(query.among)
+    return parts.length === 0 ? sql`NULL` : joined(parts)
+  }
+  return query.attempted === undefined ? newest([]) : joined(attempted(query.attempted))
+}
+
+const conditionsOf = (sql: PgClient.PgClient, query: GenerationQuery) => {
+  const { error, keyId, model, ownerId, provider } = query
+  return [
+    ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
+    ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
+    ...idConditions(sql, "id", query),
+    ...(model === undefined ? [] : [sql`model = ${model}`]),
+    ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+    ...(error === undefined ? [] : [errorCondition(sql, error)]),
+    ...(query.id === undefined ? [] : [sql`id = ${query.id}`]),
+    ...(query.requestId === undefined ? [] : [sql`receipt->'request'->>'id' = ${query.requestId}`]),
+    ...(query.status === undefined ? [] : statusConditions(sql, query.status)),
+    ...(query.fallbackUsed === true ? [sql`fallback_used`] : []),
+    ...(query.cacheHit === true ? [sql`cache_hit`] : []),
+    ...(query.cancelled === undefined ? [] : [query.cancelled ? sql`cancelled` : sql`NOT cancelled`])
+  ]
+}
+
+const idConditions = (sql: PgClient.PgClient, id: string, { cursor, fromMs, toMs }: GenerationQuery) => {
+  const column = sql.literal(id)
+  return [
+    ...(cursor === null ? [] : [sql`${column} < ${cursor}`]),
+    ...(fromMs === undefined ? [] : [sql`${column} >= ${idBound("gen", fromMs)}`]),
+    ...(toMs === undefined ? [] : [sql`${column} < ${idBound("gen", toMs)}`])
+  ]
+}
+
+const OK_STATUS = 200
+
+/** Almost all requests have the status 200; the others have failed or were cancelled. */
+const statusConditions = (sql: PgClient.PgClient, status: number) => [
+  sql`receipt->'request'->>'status' = ${String(status)}`,
+  ...(status === OK_STATUS ? [] : [sql`(error_type IS NOT NULL OR cancelled)`])
+]
+
+const errorCondition = (sql: PgClient.PgClient, error: string) => {
+  if (error === "any") return sql`error_type IS NOT NULL`
+  return error === "none" ? sql`error_type IS NULL` : sql`error_type = ${error}`
+}
