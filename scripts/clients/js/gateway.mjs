@@ -24,8 +24,22 @@ export const startGateway = async (root, fixtures) => {
   const providers = [
     { slug: "acme", dialect: "openai", base_url: `${providerUrl}/v1`, models: offer("test/chat", "chat-2026") },
     { slug: "claude", dialect: "anthropic", base_url: providerUrl, models: offer("claude/chat", "claude-sonnet-4-5") },
-    { slug: "gemini", dialect: "gemini", base_url: providerUrl, models: offer("gemini/chat", "gemini-2.5-flash") }
-  ].map((provider) => ({ ...provider, api_key: `sk-${provider.slug}` }))
+    { slug: "gemini", dialect: "gemini", base_url: providerUrl, models: offer("gemini/chat", "gemini-2.5-flash") },
+    {
+      slug: "responses",
+      dialect: "openai",
+      api: "responses",
+      base_url: `${providerUrl}/v1`,
+      models: offer("responses/chat", "chat-2026")
+    },
+    {
+      slug: "bedrock",
+      dialect: "bedrock",
+      base_url: providerUrl,
+      api_key: "AKIATESTTESTTESTTEST:secret",
+      models: offer("bedrock/chat", "anthropic.claude-sonnet-4-5-20250929-v1:0")
+    }
+  ].map((provider) => ({ api_key: `sk-${provider.slug}`, ...provider }))
   writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify({ providers }))
   const adminKey = `tga-${randomBytes(24).toString("hex")}`
   const child = spawn(join(root, "scripts/start"), [], {

@@ -13,7 +13,25 @@ const calls = ["Zürich 🏔", "東京"].map((place, index) => ({
   name: "get_weather",
   arguments: JSON.stringify({ place })
 }))
+const command = { command: "echo hello > hello.txt", description: "Writes hello.txt" }
+const overflow = "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens."
 const fixtures = [
+  {
+    match: { userMessage: "very long" },
+    response: {
+      status: 400,
+      error: { message: overflow, type: "invalid_request_error", code: "context_length_exceeded" }
+    }
+  },
+  {
+    match: { userMessage: "write hello.txt", hasToolResult: false },
+    response: {
+      reasoning: "Let me see.",
+      toolCalls: [{ id: "call_bash", name: "Bash", arguments: JSON.stringify(command) }],
+      usage
+    }
+  },
+  { match: { userMessage: "write hello.txt", hasToolResult: true }, response: { content: "It is written.", usage } },
   { match: { userMessage: "say hello" }, response: { content: "Hello there.", usage } },
   { match: { userMessage: "both places", hasToolResult: false }, response: { toolCalls: calls, usage } },
   { match: { userMessage: "both places", hasToolResult: true }, response: { content: "Both are sunny.", usage } },
@@ -24,15 +42,18 @@ const fixtures = [
   { match: { userMessage: "think" }, response: { content: "Thought.", reasoning: "Let me think.", usage } }
 ]
 
+/** A model of a provider of each dialect. */
+export const models = ["test/chat", "responses/chat", "claude/chat", "gemini/chat", "bedrock/chat"]
+
 export const gateway = await startGateway(root, fixtures)
 
 const { dependencies } = JSON.parse(readFileSync(join(root, "scripts/clients/js/package.json"), "utf8"))
 const rows = []
 
-/** The function that runs the cases of one client, which is the package `name`. */
-export const makeCheck = (client, name) => {
+/** The function that runs the cases of one client, which is the package `name`. `api`: chat completions by default. */
+export const makeCheck = (client, name, api) => {
   const features = {}
-  rows.push({ client, packages: { [name]: dependencies[name] }, features })
+  rows.push({ client, ...(api === undefined ? {} : { api }), packages: { [name]: dependencies[name] }, features })
   return async (feature, title, run) => {
     features[feature] ??= { passed: 0, failed: 0 }
     const outcome = await run().then(
