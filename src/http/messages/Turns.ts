@@ -4,6 +4,7 @@
  * one message.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { type MessageParam } from "../../api/Messages.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
 import {
@@ -39,7 +40,7 @@ const userOf = (content: ReadonlyArray<Members>, place: string): Read<ReadonlyAr
     const parts: Array<Members> = []
     for (const [at, block] of content.entries()) {
       if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`))
-      else parts.push(...(yield* partsOfBlock(block, `${place}.${at}`)))
+      else addAll(parts, yield* partsOfBlock(block, `${place}.${at}`))
     }
     return results.length > 0 && parts.length === 0
       ? results
@@ -92,7 +93,7 @@ const assistantOf = (content: MessageParam["content"], place: string): Read<Chat
           calls.push(yield* callOf(block, `${place}.${at}`))
           break
         case "text":
-          texts.push(...(yield* partsOfBlock(block, `${place}.${at}`)))
+          addAll(texts, yield* partsOfBlock(block, `${place}.${at}`))
           break
         default:
           return yield* refused(

@@ -22,7 +22,7 @@ export const foreign = (value: Members, what: string, place: string, notes: Note
   return [{ type: "text", text: JSON.stringify(value) }]
 }
 
-const partOf = (part: Members, place: string, notes: Notes): ReadonlyArray<Members> => {
+export const partOf = (part: Members, place: string, notes: Notes): ReadonlyArray<Members> => {
   switch (part["type"]) {
     case "input_text":
     case "output_text":

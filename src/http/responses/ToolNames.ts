@@ -12,6 +12,7 @@ export type DeclaredTool =
   | { readonly kind: "tool_search" }
 
 const LONGEST_NAME = 64
+const validName = /^[\w-]{1,64}$/
 /** Hexadecimal digits of the hash behind a shortened name. */
 const HASH_DIGITS = 12
 
@@ -42,11 +43,11 @@ export class ToolNames {
 
   #free(tool: DeclaredTool, own: string): string {
     const wanted = wantedName(tool)
-    const plain = wanted.replace(/[^\w-]/g, "_")
-    if (plain === wanted && plain !== "" && plain.length <= LONGEST_NAME && !this.#declared.has(plain)) return plain
+    if (validName.test(wanted) && !this.#declared.has(wanted)) return wanted
+    const begin = wanted.slice(0, LONGEST_NAME - HASH_DIGITS - 1).replace(/[^\w-]/g, "_")
     for (let attempt = 0; ; attempt++) {
       const mark = hash("sha256", `${attempt}:${own}`, "hex").slice(0, HASH_DIGITS)
-      const name = `${plain.slice(0, LONGEST_NAME - HASH_DIGITS - 1)}_${mark}`
+      const name = `${begin}_${mark}`
       if (!this.#declared.has(name)) return name
     }
   }
@@ -58,5 +59,8 @@ const wantedName = (tool: DeclaredTool): string => {
 }
 
 /** A call tells a tool's kind, namespace and name. */
-const keyOf = (tool: DeclaredTool): string =>
-  JSON.stringify(tool.kind === "tool_search" ? [tool.kind] : [tool.kind, tool.namespace ?? null, tool.name])
+const keyOf = (tool: DeclaredTool): string => {
+  if (tool.kind === "tool_search") return tool.kind
+  const { kind, name, namespace } = tool
+  return namespace === undefined ? `${kind}::${name}` : `${kind}:${namespace.length}:${namespace}:${name}`
+}

@@ -6,10 +6,11 @@
  * of its JSON, and needs a provider of this API.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
 import { blocksIn, contentOf, kindOf, type Read, refused, textOf } from "../messages/Blocks.ts"
 import { type Notes } from "./Notes.ts"
-import { argumentsOf, foreign, partsOf, textPart } from "./Parts.ts"
+import { argumentsOf, foreign, partOf, partsOf, textPart } from "./Parts.ts"
 import { thoughtsOfItem } from "./Thoughts.ts"
 import { declaredTool, type Tools } from "./Tools.ts"
 
@@ -53,10 +54,11 @@ export const chatMessages = (
   notes: Notes
 ): Read<Conversation> => {
   const turns = new Turns(tools, notes)
-  return Result.map(Result.all(input.map((item, at) => turns.add(item, `${place}.${at}`))), () => ({
-    messages: turns.messages(),
-    updates: turns.updates
-  }))
+  for (let at = 0; at < input.length; at++) {
+    const added = turns.add(input[at] ?? {}, `${place}.${at}`)
+    if (Result.isFailure(added)) return Result.fail(added.failure)
+  }
+  return Result.succeed({ messages: turns.messages(), updates: turns.updates })
 }
 
 const done: Read<void> = Result.succeed(undefined)
@@ -134,11 +136,16 @@ class Turns {
     if (isOther && this.#open?.calls.length === 0) this.#open = null
     const turn = this.#turn()
     turn.phase ??= said
-    const refusals = blocksIn(content).filter(({ type }) => type === "refusal")
-    turn.refusals.push(...refusals.map(({ refusal }) => textOf(refusal)))
-    const others = typeof content === "string" ? content : blocksIn(content).filter(({ type }) => type !== "refusal")
-    turn.texts.push(...partsOf(others, `${place}.content`, this.#notes))
+    if (typeof content === "string") addAll(turn.texts, textPart(content))
+    else this.#speak(turn, blocksIn(content), `${place}.content`)
     return done
+  }
+
+  #speak(turn: Turn, parts: ReadonlyArray<Members>, place: string): void {
+    for (const [at, part] of parts.entries()) {
+      if (part["type"] === "refusal") turn.refusals.push(textOf(part["refusal"]))
+      else addAll(turn.texts, partOf(part, `${place}.${at}`, this.#notes))
+    }
   }
 
   #say(role: Role, parts: ReadonlyArray<Members>): Read<void> {

@@ -6,6 +6,7 @@
  * because the API rejects them. Content without a matching block is `Unsupported`.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
@@ -16,7 +17,7 @@ import { type Block, blockOf, cached, textBlock } from "./Parts.ts"
 
 export interface Turn {
   readonly role: "user" | "assistant"
-  readonly content: Array<Block>
+  content: Array<Block>
 }
 
 export interface Conversation {
@@ -43,13 +44,13 @@ export const lowerMessages = (
     const addTurn = (role: Turn["role"], blocks: ReadonlyArray<Block>): void => {
       const last = turns.at(-1)
       if (blocks.length === 0) return
-      if (last?.role === role) last.content.push(...blocks)
+      if (last?.role === role) addAll(last.content, blocks)
       else turns.push({ role, content: [...blocks] })
     }
     for (const message of inCommonRoles(messages)) {
       switch (message.role) {
         case "system":
-          system.push(...(yield* blocksOf(message)))
+          addAll(system, yield* blocksOf(message))
           break
         case "user":
           addTurn("user", yield* blocksOf(message))
@@ -75,8 +76,8 @@ export const lowerMessages = (
     if (turns.length === 0) addTurn("user", system.splice(0))
     const last = turns.at(-1)
     const isPrefilled = last?.role === "assistant" && last.content.every((block) => !isCall(block))
-    if (isPrefilled) trimEnd(last.content)
-    for (const turn of turns) if (turn.role === "user") resultsFirst(turn.content)
+    if (isPrefilled) last.content = trimmed(last.content)
+    for (const turn of turns) if (turn.role === "user") turn.content = resultsFirst(turn.content)
     return { system, turns, isPrefilled, lacksThoughts: lacksThoughts(turns) }
   })
 
@@ -140,10 +141,8 @@ const isResult = (block: Block): boolean => block["type"] === "tool_result"
 const isThought = ({ type }: Block): boolean => type === "thinking" || type === "redacted_thinking"
 
 /** The API rejects results that do not come first in their turn. */
-const resultsFirst = (content: Array<Block>): void => {
-  const others = content.filter((block) => !isResult(block))
-  if (others.length < content.length) content.splice(0, content.length, ...content.filter(isResult), ...others)
-}
+const resultsFirst = (content: Array<Block>): Array<Block> =>
+  content.some(isResult) ? [...content.filter(isResult), ...content.filter((block) => !isResult(block))] : content
 
 /**
  * The turns since the user last spoke are one to the API, which wants a thought at its beginning.
@@ -156,8 +155,9 @@ const lacksThoughts = (turns: ReadonlyArray<Turn>): boolean => {
 }
 
 /** The API rejects a prefill that contains thoughts or ends with whitespace. */
-const trimEnd = (content: Array<Block>): void => {
-  if (content.some(isThought)) content.splice(0, content.length, ...content.filter((block) => !isThought(block)))
-  const text = stringOf(content.at(-1)?.["text"])
-  if (text !== null) content.push({ ...content.pop(), text: text.trimEnd() })
+const trimmed = (content: ReadonlyArray<Block>): Array<Block> => {
+  const kept = content.filter((block) => !isThought(block))
+  const text = stringOf(kept.at(-1)?.["text"])
+  if (text !== null) kept.push({ ...kept.pop(), text: text.trimEnd() })
+  return kept
 }

@@ -6,6 +6,7 @@
  * block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { type CommonMessage, inCommonRoles } from "../wire/CommonRoles.ts"
@@ -61,7 +62,7 @@ export const lowerMessages = (
     for (const message of inCommonRoles(messages)) {
       const blocks = yield* blocksOf(message, form)
       if (message.role === "system") {
-        system.push(...blocks)
+        addAll(system, blocks)
         continue
       }
       const role = message.role === "assistant" ? "assistant" : "user"
@@ -69,8 +70,8 @@ export const lowerMessages = (
       let last = turns.at(-1)
       if (last?.role !== role) turns.push((last = { role, results: [], content: [] }))
       // Bedrock rejects results that do not come first in their turn.
-      if (message.role === "tool" && !form.asText) last.results.push(...blocks)
-      else last.content.push(...blocks)
+      if (message.role === "tool" && !form.asText) addAll(last.results, blocks)
+      else addAll(last.content, blocks)
     }
     const last = turns.at(-1)
     const isPrefilled = last?.role === "assistant" && !last.content.some(isCall)

@@ -7,6 +7,7 @@
  * not a JSON object, are `Unsupported`.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
@@ -105,7 +106,7 @@ export const contentsOf = (
 const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<JsonRecord>): void => {
   if (parts.length === 0) return
   const last = turns.at(-1)
-  if (last?.side === side) last.parts.push(...parts)
+  if (last?.side === side) addAll(last.parts, parts)
   else turns.push({ side, parts: [...parts] })
 }
 

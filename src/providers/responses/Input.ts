@@ -5,6 +5,7 @@
  * nothing is stored. Names of participants are dropped.
  */
 import { Result } from "effect"
+import { addAll } from "../../domain/AddAll.ts"
 import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
@@ -37,13 +38,13 @@ export const lowerMessages = (
     for (const message of messages.slice(leading.length)) {
       switch (message.role) {
         case "system":
-          input.push(...messageOf("developer", yield* inputParts(message.content)))
+          addAll(input, messageOf("developer", yield* inputParts(message.content)))
           break
         case "user":
-          input.push(...messageOf("user", yield* inputParts(message.content)))
+          addAll(input, messageOf("user", yield* inputParts(message.content)))
           break
         case "assistant":
-          input.push(...(yield* assistantItems(message, maker, customCalls)))
+          addAll(input, yield* assistantItems(message, maker, customCalls))
           break
         case "tool":
           input.push(yield* outputOf(message, customCalls))

@@ -241,3 +241,9 @@ it("names what it leaves out, and refuses by name what would change the answer",
   assert.match(refusal({ tools: [{ name: "f" }], tool_choice: { type: "some" } }), /^tool_choice/)
   assert.match(refusal({ output_config: { format: { type: "grammar" } } }), /^output_config.format/)
 })
+
+it("takes a block of as many texts as a body may have", () => {
+  const source = { type: "content", content: Array.from({ length: 160_000 }, () => ({ type: "text", text: "a" })) }
+  const [message] = messages({ role: "user", content: [{ type: "document", source }] })
+  assert.lengthOf(message?.content ?? [], 160_000)
+})

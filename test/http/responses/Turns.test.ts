@@ -316,3 +316,8 @@ it("tells the first reference to an object of the vendor's account", () => {
   // A function's own arguments are no references.
   assert.isNull(asked(call("call_1", { arguments: '{"file_id":"file_1"}' })).accountObjects)
 })
+
+it("takes a message of as many parts as a body may have", () => {
+  const content = Array.from({ length: 160_000 }, () => ({ type: "output_text", text: "a" }))
+  assert.lengthOf(asked({ role: "assistant", content }).request.messages[0]?.content ?? [], 160_000)
+})
