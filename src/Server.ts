@@ -1,7 +1,6 @@
 /**
  * Composes the gateway's layers over the stores of Start.ts. Tests and other programs use `gateway`
- * and `routes` with their own layers. SIGHUP rebuilds the services from the settings file; stores,
- * circuits, statistics and the port stay.
+ * and `routes` with their own layers. SIGHUP rebuilds all but stores, circuits, figures and port.
  */
 import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
 import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
@@ -88,6 +87,7 @@ import * as OperatorsPort from "./http/edge/OperatorsPort.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
 import * as PortalRoutes from "./http/endpoints/Portal.ts"
 import * as RequestRoutes from "./http/endpoints/Requests.ts"
+import * as ResponseRoutes from "./http/endpoints/Responses.ts"
 import * as RouteRoutes from "./http/endpoints/Route.ts"
 import * as SeriesRoutes from "./http/endpoints/Series.ts"
 import * as SignInMethodRoutes from "./http/endpoints/SignInMethods.ts"
@@ -203,6 +203,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     HttpApiBuilder.layer(BuiltApi),
     ChatRoutes.layer(settings.server),
     MessageRoutes.layer(settings.server),
+    ResponseRoutes.layer(settings.server),
     EmbeddingRoutes.layer,
     Docs.layer,
     Console.layer(),
@@ -244,11 +245,10 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
     )
   ).pipe(Effect.provideService(HttpRouter.RouterConfig, Edge.routerConfig))
 
-type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
 const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
   const { drain } = yield* Lifecycle
   const { shutdown } = yield* Listener
-  const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
+  const services = Context.omit(Scope.Scope)(yield* Effect.context<Effect.Services<ReturnType<typeof application>>>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the request's span, once sampling is decided.

@@ -17,6 +17,7 @@ import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { PortalGroup } from "./signin/Portal.ts"
+import { ResponsesGroup } from "./Responses.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
 import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
@@ -61,12 +62,13 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .annotate(HttpApi.PayloadParseOptions, strict) {}
 
 /**
- * All endpoints. Chat, messages and embeddings are served by http/edge/AuthenticatedPost, from the
- * same definitions.
+ * All endpoints. Chat, messages, responses and embeddings are served by
+ * http/edge/AuthenticatedPost, from the same definitions.
  */
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
   .add(MessagesGroup)
+  .add(ResponsesGroup)
   .add(EmbeddingsGroup)
   .addHttpApi(BuiltApi)
   .annotate(HttpApi.ParseOptions, parseOptions)
@@ -76,6 +78,6 @@ export class Api extends HttpApi.make("tollgate")
       title: "tollgate",
       version,
       description:
-        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; OpenAI's Responses API; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
     })
   ) {}

@@ -11,7 +11,7 @@ import { surfaceOf } from "../../src/http/errors/Surface.ts"
 import { eventFaultOf, faultOf } from "../support/DeclaredAnswers.ts"
 import { reasons } from "../support/reasons.ts"
 
-const metered = ["POST /v1/chat/completions", "POST /v1/messages", "POST /v1/embeddings"]
+const metered = ["POST /v1/chat/completions", "POST /v1/messages", "POST /v1/responses", "POST /v1/embeddings"]
 const previews = ["POST /v1/route/preview", "POST /v1/privacy/preview", "POST /v1/messages/count_tokens"]
 const ofKeys = [
   ...metered,

@@ -248,8 +248,8 @@ it("422 with HTTPValidationError is declared wherever there are parameters or a 
   let declared = 0
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
-      // The Messages API has a 400 instead.
-      if (path.startsWith("/v1/messages") || (parameters.length === 0 && requestBody === undefined)) continue
+      // The Messages API and the Responses API have a 400 instead.
+      if (/^\/v1\/(?:messages|responses)/.test(path) || (parameters.length === 0 && requestBody === undefined)) continue
       declared++
       const schema = responses["422"]?.content?.["application/json"]?.schema
       assert.strictEqual(wordsOf(schema ?? {}), "HTTPValidationError", `${method} ${path}`)

@@ -67,7 +67,10 @@ each("a stream whose budget runs out ends with its error, and costs no more than
     assert.isAbove(told.usage.month_spent_usd, 0.99 * (monthlyBudgetNano / 1e9))
     assert.strictEqual(told.usage.month_reserved_usd, 0)
     const next = yield* send(surface.path, { body: surface.body({ text: "Hi" }), key })
-    assert.deepStrictEqual([next.status, surface.read(next.text).error?.code], [402, "monthly_budget_exceeded"])
+    assert.deepStrictEqual(
+      [next.status, surface.read(next.text).error?.code],
+      [surface.status(402), "monthly_budget_exceeded"]
+    )
   }).pipe(Effect.provide(appOf({ events: [...words, finish(), end] }).layer))
 })
 
@@ -116,7 +119,9 @@ const toldOf = (surface: Surface) => {
       .split("\n")
       .filter((line) => /^(?:tollgate|gen_ai|http_server)_\w+(?:total|_count|usage_sum)\{/.test(line))
     const requests = lines.flatMap(({ annotations, message }) => (message === "request" ? [annotations] : []))
-    const text = JSON.stringify({ counted, requests }).replaceAll(surface.path, "/path")
+    const text = JSON.stringify({ counted, requests })
+      .replaceAll(surface.path, "/path")
+      .replaceAll(new RegExp(String.raw`\b${surface.status(402)}\b`, "g"), "402")
     return JSON.parse(text.replaceAll(/gen_0\w+/g, "gen"))
   }).pipe(Effect.provide(Layer.provideMerge(appOf(script).layer, logged)))
 }

@@ -53,7 +53,7 @@ export const assertRetried = (mode: Mode, reply: Reply, failed: Partial<Attempte
 }
 
 /**
- * A stream that broke off: `text`, then the error, and on chat completions the usage and `[DONE]`.
+ * A stream that broke off: `text`, then the error, and on some surfaces the usage.
  */
 export const assertBroken = (reply: Reply, text: string, type: "provider_error" | "provider_timeout"): void => {
   assert.strictEqual(reply.status, 200)
@@ -67,6 +67,6 @@ export const assertBroken = (reply: Reply, text: string, type: "provider_error" 
   // The output is counted and charged.
   assert.strictEqual(reply.receipt?.usage_source, "counted")
   assert.isAbove(reply.receipt?.usage.completion_tokens ?? 0, 0)
-  if (reply.surface.tellsUsageOfBroken) assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
+  if (reply.surface.tellsUsageOfBroken) assert.deepInclude(reply.receipt?.usage, reply.usage ?? {})
   assert.isAbove(reply.receipt?.cost.billed_usd ?? 0, 0)
 }

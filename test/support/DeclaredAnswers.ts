@@ -106,7 +106,7 @@ export const eventFaultOf = (path: string, piece: string): string | undefined =>
   if (endpoint?.events === undefined) return `${path} answered a stream, which it does not declare`
   for (const line of piece.split("\n\n")) {
     if (line === "" || line.startsWith(":") || line === "data: [DONE]") continue
-    const [, event = "message", data = ""] = /^(?:event: (\w+)\n)?data: (.*)$/s.exec(line) ?? []
+    const [, event = "message", data = ""] = /^(?:event: ([\w.]+)\n)?data: (.*)$/s.exec(line) ?? []
     const decoded = decode(endpoint.events, { event, data })
     if (Result.isFailure(decoded)) return `${endpoint.name} streamed ${line}: ${String(decoded.failure)}`
   }

@@ -6,6 +6,7 @@
 import { assert, it } from "@effect/vitest"
 import { type Effect } from "effect"
 import { assembledMessage } from "./messageEvents.ts"
+import { assembledResponse } from "./responseEvents.ts"
 
 export interface Asking {
   readonly text: string
@@ -187,7 +188,72 @@ export const messagesSurface: Surface = {
   assertStream: (text) => void assembledMessage(text)
 }
 
-export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface]
+export const responsesSurface: Surface = {
+  name: "responses",
+  path: "/v1/responses",
+  body: ({ called, maxTokens, model = "test/small", stream = false, system, text, tool }) => ({
+    model,
+    stream,
+    input: [
+      { role: "user", content: [{ type: "input_text", text }] },
+      ...(called === undefined
+        ? []
+        : [
+            { type: "function_call", call_id: "call_1", name: called.tool, arguments: called.argument },
+            { type: "function_call_output", call_id: "call_1", output: called.result }
+          ])
+    ],
+    ...(system === undefined ? {} : { instructions: system }),
+    ...(tool === undefined ? {} : { tools: [{ type: "function", name: tool, parameters: schema }] }),
+    ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens })
+  }),
+  status: (status) => (status === 422 ? 400 : status === 402 ? 429 : status),
+  tellsUsageOfBroken: true,
+  read: (text) => {
+    const bodies = bodiesOf(text)
+    const whole = text.startsWith("{")
+    const ends = ["response.completed", "response.incomplete", "response.failed"]
+    const ended = whole ? bodies : bodies.filter(({ type }) => ends.includes(type))
+    const response = whole ? bodies[0] : ended[0]?.response
+    const ofType = (type: string) => bodies.filter((body) => body.type === type)
+    const delta = (type: string) =>
+      ofType(type)
+        .map((event) => event.delta)
+        .join("")
+    const output: ReadonlyArray<Record<string, never>> = response?.output ?? []
+    const inputs = new Map<number, string>()
+    for (const { delta, output_index } of ofType("response.function_call_arguments.delta")) {
+      inputs.set(output_index, (inputs.get(output_index) ?? "") + delta)
+    }
+    const usage = response?.usage ?? undefined
+    const error = response?.error ?? undefined
+    return {
+      id: whole ? response?.id : bodies[0]?.response?.id,
+      model: whole ? response?.model : bodies[0]?.response?.model,
+      text: whole
+        ? output
+            .flatMap(({ content = [], type }) =>
+              type === "message" ? (content as ReadonlyArray<{ text: string }>) : []
+            )
+            .map((part) => part.text)
+            .join("")
+        : delta("response.output_text.delta"),
+      toolArguments: whole
+        ? output.flatMap((item) => (item["type"] === "function_call" ? String(item["arguments"]) : []))
+        : [...inputs.values()],
+      tokens: usage === undefined ? undefined : [usage.input_tokens, usage.output_tokens],
+      error:
+        error === undefined
+          ? undefined
+          : { code: error.details.error_code ?? error.code, message: error.message, details: error.details },
+      isWhole: ended.length === 1 && ["completed", "incomplete"].includes(response?.status)
+    }
+  },
+  endsWell: (tail) => /"error":null,"incomplete_details":null,"usage":\{.*\}\}\n\n$/.test(tail),
+  assertStream: (text) => void assembledResponse(text)
+}
+
+export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface, responsesSurface]
 
 /** A test for each surface. */
 export const each = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {

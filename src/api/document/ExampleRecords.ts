@@ -193,3 +193,52 @@ export const changedKey = { name: "billing service", monthly_budget_usd: 100 }
 export const newKey = { name: "billing service", tier: "pro", monthly_budget_usd: 50, allowed_models: ["openai/*"] }
 export const chat = { model, messages, max_tokens: 50 }
 export const claude = "anthropic/claude-sonnet-4-5"
+
+export const response = {
+  id: "resp_01a2c7be3f1d4b0f8a55a3ce4f9d7b10",
+  object: "response",
+  created_at: 1_763_798_400,
+  completed_at: 1_763_798_401,
+  status: "completed",
+  model,
+  output: [
+    {
+      id: "msg_01a2c7be3f1d4b0f8a55a3ce4f9d7b100",
+      type: "message",
+      status: "completed",
+      role: "assistant",
+      content: [{ type: "output_text", text: "Hello!", annotations: [], logprobs: [] }]
+    }
+  ],
+  error: null,
+  incomplete_details: null,
+  usage: {
+    input_tokens: 12,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: 3,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 15
+  },
+  instructions: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  top_logprobs: 0,
+  tool_choice: "auto",
+  tools: [],
+  text: { format: { type: "text" } },
+  reasoning: { effort: null, summary: null },
+  max_output_tokens: null,
+  max_tool_calls: null,
+  previous_response_id: null,
+  store: false,
+  background: false,
+  truncation: "disabled",
+  service_tier: "default",
+  safety_identifier: null,
+  prompt_cache_key: null,
+  user: null
+}

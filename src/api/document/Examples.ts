@@ -25,6 +25,7 @@ import {
   done,
   changedKey,
   newKey,
+  response,
   chat,
   claude
 } from "./ExampleRecords.ts"
@@ -64,6 +65,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
     }
   },
   "messages.countTokens": { request: { model: claude, messages }, response: { input_tokens: 12 } },
+  "responses.create": { request: { model, input: "Say hello." }, response },
   "embeddings.embed": {
     request: { model: "openai/text-embedding-3-small", input: ["a first text", "a second text"] },
     response: {

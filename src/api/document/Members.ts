@@ -4,6 +4,7 @@
  * `Schema.outer.member` is looked up before `outer.member`, and that before `member`.
  */
 import { commonMembers, time, tokens } from "./CommonMembers.ts"
+import { responsesMembers } from "./ResponsesMembers.ts"
 
 const chat = {
   "ChatMessage.content":
@@ -136,5 +137,5 @@ const others = {
 }
 
 export const memberWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ...messages, ...commonMembers, ...chat, ...others })
+  Object.entries({ ...messages, ...commonMembers, ...chat, ...responsesMembers, ...others })
 )

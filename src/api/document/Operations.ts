@@ -14,6 +14,7 @@ const list = "Entries are newest first. Pass `next_cursor` as `cursor` to read o
 export const operationWords: Readonly<Record<string, OperationWords>> = {
   "chat.complete": words("Answers a conversation.", "The completion; with `stream: true` an event stream of chunks."),
   "messages.create": words("Answers a conversation.", "The message; with `stream: true` an event stream."),
+  "responses.create": words("Answers a conversation.", "The response; with `stream: true` an event stream."),
   "messages.countTokens": words("Counts the tokens of a request.", "The number of tokens."),
   "embeddings.embed": words(
     "Makes a vector of each input, in the order of the inputs. The vectors come in the encoding that was asked for, whatever the provider sends.",

@@ -99,7 +99,7 @@ export const makeStreamSettlement = ({
       const error = broken === null ? null : streamError(record.attempts, broken)
       const errorType = error === null ? null : errorTypeOf(error)
       const usage = yield* settledUsage(request, settle(request, { ...ending, errorType }, seen.usage), seen.usageExtra)
-      const last: CompletionEvent = { _tag: "Usage", usage }
+      const last: CompletionEvent = { _tag: "Usage", usage, endedAtMs: nowMs }
       return error === null
         ? Arr.of(last)
         : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)

@@ -7,7 +7,7 @@
  * one. Billing changes the reservation, the router writes the log of calls, and this module records
  * what the edge shows.
  */
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -210,7 +210,8 @@ export class Completion extends Context.Service<
             provider: answer.candidate.provider.slug,
             cacheHit: answer.source === "cache",
             promptTokens: plan.promptTokens,
-            ...(dropped.length === 0 ? {} : { dropped })
+            ...(dropped.length === 0 ? {} : { dropped }),
+            ...(request.reservation.held.isClamped ? { isClamped: true } : {})
           }
           const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
           if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
@@ -220,7 +221,8 @@ export class Completion extends Context.Service<
             const usage = settled ?? (yield* settlement.whole(request, answer, reply))
             if (recording !== null) yield* recording.reply(reply)
             const shown = guarded.reply(isExcluded ? withoutReasoning(reply) : reply)
-            return { _tag: "Reply", head, reply: shown, usage } satisfies Completed
+            const endedAtMs = yield* Clock.currentTimeMillis
+            return { _tag: "Reply", head, reply: shown, usage, endedAtMs } satisfies Completed
           }
           const events = yield* settlement.stream(request, answer, answer.body.events)
           const recorded = recording === null ? events : recording.events(events)

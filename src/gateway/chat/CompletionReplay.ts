@@ -10,7 +10,8 @@ import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "
 interface Kept extends KeptReply {
   readonly head: Head
   readonly body:
-    { readonly reply: ChatReply; readonly usage: UsageInfo } | { readonly events: ReadonlyArray<CompletionEvent> }
+    | { readonly reply: ChatReply; readonly usage: UsageInfo; readonly endedAtMs?: number }
+    | { readonly events: ReadonlyArray<CompletionEvent> }
 }
 
 /** A JSON text of `Kept`. `body` is JSON text already. */
@@ -18,6 +19,9 @@ const textOf = (head: Head, body: string): string => {
   const { generationId, provider } = head
   return `${JSON.stringify({ generationId, provider, head }).slice(0, -1)},"body":${body}}`
 }
+
+const bodyOf = ({ endedAtMs, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): string =>
+  JSON.stringify({ reply, usage, endedAtMs })
 
 /** Records the events that pass, and ends the turn before the last event is passed on. */
 const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn): Stream.Stream<CompletionEvent> => {
@@ -45,10 +49,7 @@ export const completionReplay = (again: (head: Head) => Effect.Effect<void>): Re
   keep: (completed, turn) =>
     completed._tag === "Stream"
       ? Effect.succeed({ ...completed, events: recorded(completed.head, completed.events, turn) })
-      : Effect.as(
-          turn.keep(textOf(completed.head, JSON.stringify({ reply: completed.reply, usage: completed.usage }))),
-          completed
-        ),
+      : Effect.as(turn.keep(textOf(completed.head, bodyOf(completed))), completed),
   isKept: (value): value is Kept =>
     Predicate.isObject(value) && Predicate.isObject(value["head"]) && Predicate.isObject(value["body"]),
   replay: (kept) => {

@@ -22,12 +22,12 @@ export interface Answer extends Origin {
 
 /**
  * A stream as the client sees it: deltas, then `Failed` if it broke off, then `Usage`. It never
- * fails: an error is an event.
+ * fails: an error is an event. `endedAtMs`: Unix milliseconds.
  */
 export type CompletionEvent =
   | Choices
   | { readonly _tag: "Failed"; readonly error: GatewayError }
-  | { readonly _tag: "Usage"; readonly usage: UsageInfo }
+  | { readonly _tag: "Usage"; readonly usage: UsageInfo; readonly endedAtMs?: number }
 
 /**
  * The common part of a whole reply and of every chunk of a stream. `createdAtMs`: Unix
@@ -46,9 +46,17 @@ export interface Head {
   readonly promptTokens?: number
   /** The members of the request that the provider did not get. Undefined: it got all of them. */
   readonly dropped?: ReadonlyArray<string>
+  /** The budget had room for less output than the request asks for. Undefined: it had room. */
+  readonly isClamped?: boolean
 }
 
 /** A completion, whole or streamed. */
 export type Completed =
-  | { readonly _tag: "Reply"; readonly head: Head; readonly reply: ChatReply; readonly usage: UsageInfo }
+  | {
+      readonly _tag: "Reply"
+      readonly head: Head
+      readonly reply: ChatReply
+      readonly usage: UsageInfo
+      readonly endedAtMs?: number
+    }
   | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }

@@ -1,9 +1,10 @@
 /**
- * Serves the `POST` endpoints that take an API key and JSON: chat, messages and embeddings. Method,
- * path, scope, size limit, schemas and the types of the handler come from the endpoint of the
- * contract. The checks, their order and their responses equal those of the API builder with the
- * middleware Authorization and Validation. The builder is bypassed for speed: it costs 100 µs of
- * processor time per request, a tenth of an answered one (docs/internals/performance.md).
+ * Serves the `POST` endpoints that take an API key and JSON: chat, messages, responses and
+ * embeddings. Method, path, scope, size limit, schemas and the types of the handler come from the
+ * endpoint of the contract. The checks, their order and their responses equal those of the API
+ * builder with the middleware Authorization and Validation. The builder is bypassed for speed: it
+ * costs 100 µs of processor time per request, a tenth of an answered one
+ * (docs/internals/performance.md).
  */
 import { Context, Effect, Predicate, Schema, type Scope } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -12,6 +13,7 @@ import { parseOptions } from "../../api/Api.ts"
 import { type Authorization, RequiredScope } from "../../api/Authorization.ts"
 import { BodyBytes, type Validation, type ValidationError } from "../../api/Failure.ts"
 import { type MessagesAuthorization, type MessagesValidation } from "../../api/MessagesErrors.ts"
+import { type ResponsesValidation } from "../../api/ResponsesErrors.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { ApiKeys } from "../../gateway/keys/ApiKeys.ts"
 import { type Caller } from "../../gateway/request/Caller.ts"
@@ -35,7 +37,7 @@ type PostEndpoint<Payload extends Schema.Top, Headers extends Schema.Top, Succes
     Headers,
     Success,
     Schema.Top,
-    Authorization | Validation | MessagesAuthorization | MessagesValidation
+    Authorization | Validation | MessagesAuthorization | MessagesValidation | ResponsesValidation
   >,
   "method" | "path" | "payload" | "headers" | "annotations" | "~Payload" | "~Headers" | "~Success" | "~Middleware"
 >

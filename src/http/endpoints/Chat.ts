@@ -37,7 +37,7 @@ export const layer = (options: AnsweringOptions) =>
             whole: responseOf,
             writer: (head) =>
               new ChunkWriter(head, state.requestId, payload.stream_options?.["include_usage"] === true),
-            keepAlive: KEEP_ALIVE,
+            keepAlive: () => KEEP_ALIVE,
             failed: (reason) =>
               Effect.map(Clock.currentTimeMillis, (nowMs) => {
                 const chunk = {

@@ -42,7 +42,7 @@ const create = (options: AnsweringOptions) =>
             form: {
               whole: (completed) => messageOf(completed, form),
               writer: (head) => new MessageWriter(head, state.requestId, form),
-              keepAlive: PING,
+              keepAlive: () => PING,
               failed: (reason) => Effect.succeed(eventText(messagesFailureBody(reason, state.requestId)))
             }
           })

@@ -6,12 +6,14 @@ import { type Cause, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { type ErrorBody, type ValidationError } from "../../api/Failure.ts"
 import { type MessagesErrorBody } from "../../api/MessagesErrors.ts"
+import { type ResponseFault } from "../../api/Responses.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
 import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
 import { causes } from "./ProviderErrors.ts"
 import { invalidBody, messagesBody, messagesForm } from "./MessagesErrors.ts"
 import { refusedBy, type RefusedRequest, withoutInput, withoutTexts } from "./RefusedRequest.ts"
+import { responseFault, responsesWire } from "./ResponsesErrors.ts"
 import { plural, type Wire, wireOf } from "./WireErrors.ts"
 
 /** What an error's form depends on. It keeps what may be recorded of the error. */
@@ -49,7 +51,8 @@ const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
 /** `reason`: null for a defect. */
 const respond = (reason: Reason | null, asked: Asked) => {
   const { requestId, surface } = asked
-  const wire = reason === null ? internal : wireOf(reason)
+  const told = reason === null ? internal : wireOf(reason)
+  const wire = surface === "responses" ? responsesWire(reason, told) : told
   const form = surface === "messages" ? messagesForm(reason) : null
   asked.refused = refusedBy(form?.status ?? wire.status, reason === null ? internal : wireOf(withoutTexts(reason)))
   if (form !== null) return respondInMessages(form, reason, wire, requestId)
@@ -103,6 +106,10 @@ export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBod
 export const messagesErrorBody = ({ reason }: GatewayError, requestId: string): MessagesErrorBody =>
   messagesBody(messagesForm(reason), reason, { ...wireOf(reason), ...brokenOff(reason) }, requestId)
 
+/** The same for the Responses API: the error of the response. */
+export const responseError = ({ reason }: GatewayError): ResponseFault =>
+  responseFault(reason, { ...wireOf(reason), ...brokenOff(reason) })
+
 const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
   switch (reason._tag) {
     case "ProvidersFailed":
@@ -140,13 +147,17 @@ export const failureBody = (reason: Reason | null, requestId: string): ErrorBody
 export const messagesFailureBody = (reason: Reason | null, requestId: string): MessagesErrorBody =>
   messagesBody(messagesForm(reason), reason, reason === null ? internal : wireOf(reason), requestId)
 
+/** The same for the Responses API: the error of the response. */
+export const responseFailure = (reason: Reason | null): ResponseFault =>
+  responseFault(reason, reason === null ? internal : wireOf(reason))
+
 export const errorResponse = ({ reason }: GatewayError, asked: Asked) => respond(reason, asked)
 
 export const internalErrorResponse = (asked: Asked) => respond(null, asked)
 
 /**
- * The 422: `detail` with every fault, and the envelope with the first one. The Messages API has a
- * 400 instead, with the first fault.
+ * The 422: `detail` with every fault, and the envelope with the first one. The Messages API and the
+ * Responses API have a 400 instead, with the first fault.
  */
 export const validationResponse = (detail: ReadonlyArray<ValidationError>, asked: Asked) => {
   const { requestId, surface } = asked
@@ -167,13 +178,15 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, asked
     param,
     retryable: false
   }
-  const isMessages = surface === "messages"
-  asked.refused = refusedBy(isMessages ? (invalidBody.status ?? wire.status) : wire.status, {
+  const is400 = surface !== "openai"
+  asked.refused = refusedBy(is400 ? 400 : wire.status, {
     ...wire,
     message: first === undefined ? wire.message : `${withoutInput(first)}${more}`
   })
-  if (isMessages) return respondInMessages(invalidBody, null, wire, requestId)
-  return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
+  if (surface === "messages") return respondInMessages(invalidBody, null, wire, requestId)
+  return is400
+    ? HttpServerResponse.jsonUnsafe({ error: bodyOf(wire, requestId) }, { status: 400 })
+    : HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
 
 /** For a body that is not valid JSON: what is wrong, and the offset of the character. */

@@ -1,12 +1,13 @@
 /**
  * Answers a completion as JSON or as Server-Sent Events, in the form of one API.
  */
-import { Effect, type Scope, Stream } from "effect"
+import { Cause, Effect, type Scope, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type Completed, type Head } from "../../gateway/request/Answer.ts"
 import { type RequestState } from "../edge/CurrentRequest.ts"
+import { failureOf } from "../errors/ErrorResponse.ts"
 import { commentInto } from "./Comment.ts"
 import { makeEarlyHead } from "./EarlyHead.ts"
 import { type EventWriter, makeEncode, SILENCE_MS } from "./Sse.ts"
@@ -21,12 +22,14 @@ export interface AnswerForm<Whole> {
   readonly whole: (completed: Extract<Completed, { readonly _tag: "Reply" }>) => Whole
   readonly writer: (head: Head) => EventWriter
   /** The text that fills a silence. */
-  readonly keepAlive: string
+  readonly keepAlive: () => string
   /**
    * The text of an error before the first token, which ends the stream. `reason`: null for a
    * defect.
    */
   readonly failed: (reason: Reason | null) => Effect.Effect<string>
+  /** Whether a streamed request that fails gets the error as an event, and not as a status. */
+  readonly isToldInStream?: (reason: Reason) => boolean
 }
 
 export interface Answering<Whole> {
@@ -65,8 +68,17 @@ export const makeAnswering = ({ stalledReaderMs }: AnsweringOptions) =>
         failed,
         encode: (completed) => (completed._tag === "Stream" ? bytesOf(completed) : Stream.empty)
       })
-      return Effect.map(answered, (early) =>
+      const streamed = Effect.map(answered, (early) =>
         early._tag === "InTime" ? answer(early.answer) : streamResponse(early.bytes)
+      )
+      const { isToldInStream } = form
+      if (isToldInStream === undefined) return streamed
+      return Effect.catch(streamed, (error) =>
+        isToldInStream(error.reason)
+          ? Effect.map(Effect.flatMap(failureOf(Cause.fail(error), state), failed), (text) =>
+              streamResponse(Stream.succeed(Buffer.from(text)))
+            )
+          : Effect.fail(error)
       )
     }
   })

@@ -11,7 +11,7 @@ import { type Writable } from "node:stream"
 
 export const commentInto =
   (request: HttpServerRequest.HttpServerRequest) =>
-  (text: string): void => {
+  (text: () => string): void => {
     const response: Writable = NodeHttpServerRequest.toServerResponse(request)
-    if (response.writable && !response.writableNeedDrain) response.write(text)
+    if (response.writable && !response.writableNeedDrain) response.write(text())
   }

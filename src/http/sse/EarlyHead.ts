@@ -16,11 +16,11 @@ export interface LateAnswer<A> {
   /** The bytes of the answer. */
   readonly encode: (answer: A) => Stream.Stream<Uint8Array>
   /** The text that fills a silence. */
-  readonly keepAlive: string
+  readonly keepAlive: () => string
   /** The text of an error, which ends the stream. `reason`: null for a defect. */
   readonly failed: (reason: Reason | null) => Effect.Effect<string>
   /** Writes into the response while its stream waits. */
-  readonly comment: (text: string) => void
+  readonly comment: (text: () => string) => void
 }
 
 export type Answered<A> =
@@ -44,7 +44,7 @@ export const makeEarlyHead =
         )
         return Effect.succeed({
           _tag: "Late",
-          bytes: Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(late.keepAlive)), Stream.unwrap(rest))
+          bytes: Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(late.keepAlive())), Stream.unwrap(rest))
         })
       })
     )

@@ -29,8 +29,8 @@ export const makeEncode =
   (
     writer: EventWriter,
     events: Stream.Stream<CompletionEvent>,
-    keepAlive: string,
-    comment: (text: string) => void
+    keepAlive: () => string,
+    comment: (text: () => string) => void
   ): Stream.Stream<Uint8Array> =>
     Stream.transformPull(events, (pull, scope) =>
       Effect.withFiber((fiber) => {
