@@ -20,6 +20,8 @@ const searches = new Set(["web_search", "web_search_preview"])
 const isSearch = ({ type }: Members): boolean =>
   typeof type === "string" && searches.has(type.replace(/_\d{4}_\d{2}_\d{2}$/, ""))
 
+const isClientSearch = ({ execution, type }: Members): boolean => type === "tool_search" && execution === "client"
+
 /** What a call or a choice names. */
 export const declaredTool = (kind: "function" | "custom", name: string, namespace: unknown): DeclaredTool =>
   typeof namespace === "string" && namespace !== "" && namespace !== DEFAULT_NAMESPACE
@@ -33,6 +35,8 @@ export class Tools {
   readonly #functions = new Map<string, Members>()
   /** Searches of the web that were declared, by place. */
   readonly #searches: Array<string> = []
+  /** The client searches for tools itself. Those that it loads late are then unknown till found. */
+  #isSearched = false
 
   constructor(notes: Notes) {
     this.#notes = notes
@@ -44,6 +48,7 @@ export class Tools {
 
   /** Adds tools, and returns the names of their functions. A tool that is known keeps its form. */
   add(tools: unknown, place: string): Read<ReadonlyArray<string>> {
+    this.#isSearched ||= blocksIn(tools).some(isClientSearch)
     return Result.map(Result.all(blocksIn(tools).map((tool, at) => this.#add(tool, `${place}.${at}`))), (names) =>
       names.flat()
     )
@@ -68,7 +73,7 @@ export class Tools {
         )
       }
       case "tool_search":
-        if (tool["execution"] !== "client") {
+        if (!isClientSearch(tool)) {
           // All tools are at hand already.
           this.#notes.drop("tools.tool_search")
           return Result.succeed([])
@@ -91,7 +96,10 @@ export class Tools {
     const { defer_loading, name, parameters, strict, type } = tool
     if (typeof name !== "string" || name === "") return refused(`${place}.name`, "a tool has a name.")
     // A tool that was found is loaded.
-    if (defer_loading === true && place.startsWith("tools.")) this.#notes.drop("tools.defer_loading")
+    if (defer_loading === true && place.startsWith("tools.")) {
+      if (this.#isSearched) return Result.succeed([])
+      this.#notes.drop("tools.defer_loading")
+    }
     const described = joined(before, textOf(tool["description"]))
     return type === "custom"
       ? this.#put(declaredTool("custom", name, namespace), joined(described, grammarOf(tool)), customInput, place)

@@ -118,3 +118,12 @@ it("gives each of Codex's tools back as it was declared", () => {
     kind: "tool_search"
   })
 })
+
+it("gives reasoning back under the name that a vendor demands with tools", () => {
+  const body = bodyAt(
+    { name: "DeepSeek", make: makeOpenAi, config: { baseUrl: "https://api.deepseek.com/v1" }, read: saidInChat },
+    "opencode"
+  )
+  assert.include(body, '"reasoning_content":"I should look first."')
+  assert.notMatch(body, /"(?:reasoning_details|phase|prompt_cache_key)"/)
+})

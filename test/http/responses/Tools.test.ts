@@ -97,6 +97,23 @@ it("adds the tools of items behind the others, once each", () => {
   assert.strictEqual(given.request.messages.at(-1)?.content, '{"tools":["mcp__issues__create","mcp__issues__list"]}')
 })
 
+it("shows a tool that is loaded late once the client's search has found it", () => {
+  const late = { ...reading, defer_loading: true }
+  const names = (...input: ReadonlyArray<Members>) =>
+    asked({ tools: [issues, late, searching], input: [{ role: "user", content: "Hi" }, ...input] }).request.tools?.map(
+      (tool) => (tool["function"] as Members)["name"]
+    )
+  assert.deepStrictEqual(names(), ["mcp__issues__list", "tool_search"])
+  assert.deepStrictEqual(
+    names(
+      { type: "tool_search_call", call_id: "call_1", execution: "client", arguments: { query: "x" } },
+      { type: "tool_search_output", call_id: "call_1", execution: "client", tools: [late] }
+    ),
+    ["mcp__issues__list", "tool_search", "read"]
+  )
+  assert.deepStrictEqual(tools(late, searching).dropped, [])
+})
+
 it("passes the choice of tools on under the providers' names", () => {
   const choice = (tool_choice: unknown) =>
     asked({ tools: [reading, patching, issues, searching], tool_choice, parallel_tool_calls: false }).request
