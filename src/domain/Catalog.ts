@@ -117,6 +117,11 @@ export interface ProviderConfig {
    */
   readonly http2?: boolean
   readonly parameters?: ParameterRules
+  /**
+   * True if requests may refer to objects in our account at the provider, such as files, although
+   * all keys share them. Default: they are refused.
+   */
+  readonly accountObjects?: boolean
   readonly dataPolicy: DataPolicy
   readonly timeouts: Timeouts
   readonly models: ReadonlyArray<ModelOffer>

@@ -5,6 +5,7 @@
  */
 import { Effect, Schema, SchemaIssue } from "effect"
 import { type TokenUsage } from "./Money.ts"
+import { bringsPart } from "./Native.ts"
 import { closed, Free, list, map, names, nullable, NumberIn, open, passed, PositiveInt, Seed } from "./WireMembers.ts"
 
 /** A model's name. The length limit equals that of stored names. */
@@ -230,11 +231,16 @@ export interface ChoiceDelta {
 /** Members that the gateway passes on without knowing them. */
 export type Members = Readonly<Record<string, unknown>>
 
-/** Deltas of one or more choices. `extra`: what the provider said beside its choices. */
+/**
+ * Deltas of one or more choices. `extra`: what the provider said beside its choices. `native`: the
+ * same in the events of the client's own API, which the client gets in place of the deltas; empty:
+ * it gets nothing.
+ */
 export interface Choices {
   readonly _tag: "Choices"
   readonly choices: ReadonlyArray<ChoiceDelta>
   readonly extra?: Members
+  readonly native?: ReadonlyArray<Members>
 }
 
 /**
@@ -249,11 +255,14 @@ export type ChatEvent =
       readonly usage: TokenUsage | null
       readonly usageExtra?: Members
       readonly systemFingerprint: string | null
+      /** The events of the client's own API that end the stream. */
+      readonly native?: ReadonlyArray<Members>
     }
 
 /** True if the event ends the wait for the first token. Roles and empty deltas do not. */
 export const carriesToken = (event: ChatEvent): boolean =>
   event._tag === "End" ||
+  (event.native !== undefined && bringsPart(event.native)) ||
   event.choices.some(
     ({ delta, finish_reason: finishReason }) =>
       finishReason !== null ||
@@ -291,4 +300,6 @@ export interface ChatReply {
   /** What the provider reported beside the counts in `usage`. */
   readonly usageExtra?: Members
   readonly systemFingerprint: string | null
+  /** The whole body in the client's own API, which the client gets in place of the rest. */
+  readonly native?: Members
 }

@@ -7,6 +7,7 @@ import { type Exclusion } from "./Catalog.ts"
 import { type Attempt } from "./Generation.ts"
 import { type Scope } from "./Key.ts"
 import { type NanoUsd } from "./Money.ts"
+import { type VendorRefusal } from "./Native.ts"
 
 /** A missing, unknown, revoked, disabled or expired key. The answer is the same for all. */
 export class Unauthenticated extends Data.TaggedClass("Unauthenticated")<{}> {}
@@ -69,6 +70,8 @@ export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceed
   readonly contextLength: number
   /** The member that is too long. */
   readonly param: "messages" | "input"
+  /** The provider's own words, for a client of its API. */
+  readonly own?: VendorRefusal
 }> {}
 /** A revoked key cannot be changed. */
 export class KeyRevoked extends Data.TaggedClass("KeyRevoked")<{}> {}
@@ -81,6 +84,8 @@ export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
   readonly param: string | null
   readonly code: string | null
   readonly provider: string | null
+  /** The provider's own words, for a client of its API. */
+  readonly own?: VendorRefusal
 }> {}
 /** A concurrent rotation of the key won. */
 export class KeyRotated extends Data.TaggedClass("KeyRotated")<{}> {}

@@ -2,7 +2,7 @@
 import { type ChatEvent, type ChatReply, type Delta, type Members } from "./Chat.ts"
 
 /** The events of a whole reply: per choice one delta and its finish reason, then the end. */
-export const replayEvents = ({ choices, extra, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
+export const replayEvents = ({ choices, extra, native: _native, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
   ...choices.map((choice): ChatEvent => {
     const { finish_reason: finishReason, index, message, ...rest } = choice
     const { tool_calls: calls, ...members } = message

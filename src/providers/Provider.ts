@@ -8,6 +8,7 @@ import { Data, type Effect, type Scope, type Stream } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
+import { type NativeRequest, type VendorRefusal } from "../domain/Native.ts"
 import { type TokenUsage } from "../domain/Money.ts"
 
 /** No connection: refused, DNS, TLS, or reset before the first byte of a response. */
@@ -44,6 +45,8 @@ export class Rejected extends Data.TaggedClass("Rejected")<{
   readonly param: string | null
   readonly code: string | null
   readonly contextLength: boolean
+  /** What a client of the provider's own API is told; undefined: it is told `message`. */
+  readonly own?: VendorRefusal
 }> {}
 /** An invalid response: HTML, malformed JSON, an error object inside a 200, an empty completion. */
 export class Malformed extends Data.TaggedClass("Malformed")<{ readonly detail: string }> {}
@@ -110,6 +113,11 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
 export interface ChatCall {
   readonly request: ChatRequest
   readonly offer: ModelOffer
+  /**
+   * The request in its own form, if the provider speaks its API. It is sent in place of `request`,
+   * with the provider's name of the model and the output limit of `request`.
+   */
+  readonly native?: NativeRequest | undefined
   /**
    * Time limit of a whole reply, or of the silence before a stream's first token, in ms. Default:
    * the config's.

@@ -197,7 +197,7 @@ describe("a wrong settings file", () => {
     [
       "providers: [4]",
       "providers[0] is a number; expected a mapping of slug, name, dialect, api, base_url, api_key, api_keys, auth_header, headers, query, " +
-        "http2, parameters, data_policy, timeouts, models"
+        "http2, parameters, account_objects, data_policy, timeouts, models"
     ],
     [
       "providers: [{ slug: A, dialect: open-ai }]",
@@ -282,13 +282,13 @@ describe("a wrong settings file", () => {
       "presets: { opnai: {}, openai: { timeout: {} } }",
       "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
         "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
-      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, service_tiers, models, api, " +
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, account_objects, data_policy, service_tiers, models, api, " +
         "parameters"
     ],
     [
       "presets: { gemini: { api: chat }, openai: { models: { openai/o3: { api: both } } } }",
       'presets.openai.models["openai/o3"].api is "both"; expected one of chat, responses',
-      "presets.gemini.api is unknown; expected one of timeouts, data_policy, service_tiers, models"
+      "presets.gemini.api is unknown; expected one of timeouts, account_objects, data_policy, service_tiers, models"
     ],
     [
       "presets: { openai: { service_tiers: { priority: -1 }, models: { openai/o3: { pricing: { prompt: 1, web_search: x } } } } }",

@@ -9,6 +9,7 @@ import { Effect, Stream } from "effect"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
+import { nativeFor } from "../../domain/Native.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type Estimate } from "./Estimate.ts"
@@ -27,9 +28,17 @@ const TOLERATED_TOKENS = 64
 
 /** Output tokens to hold at first, of all choices together; null for the whole worst case. */
 export const firstSlice = (plan: RequestPlan, { outputTokens, tokenNano }: Estimate): number | null =>
-  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !hasVisibleOutput(plan)
+  outputTokens === null ||
+  outputTokens <= SLICE_TOKENS ||
+  tokenNano === 0 ||
+  !hasVisibleOutput(plan) ||
+  isWholeNative(plan)
     ? null
     : SLICE_TOKENS * plan.choices
+
+/** A whole reply in the form of its own API is not watched: its events could not be put together. */
+const isWholeNative = (plan: RequestPlan): boolean =>
+  !plan.streamed && plan.ranked.some((candidate) => nativeFor(plan, candidate) !== undefined)
 
 /** The cost of the prompt and one slice of output, at most the worst case. */
 export const likelyNano = (plan: RequestPlan, { amountNano, promptNano, tokenNano }: Estimate): NanoUsd =>

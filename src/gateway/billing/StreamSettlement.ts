@@ -67,6 +67,7 @@ export const makeStreamSettlement = ({
     const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
     underWay.set(reservation, progress)
     let broken: ProviderError | GatewayError | null = null
+    let ending: ReadonlyArray<Members> | undefined
 
     /** The events that go to the client. */
     const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
@@ -74,6 +75,7 @@ export const makeStreamSettlement = ({
       for (const event of chunk) {
         seen.add(event)
         if (event._tag === "Choices") deltas.push(event)
+        else ending = event.native
       }
       return deltas
     }
@@ -81,7 +83,7 @@ export const makeStreamSettlement = ({
     const finish = Effect.gen(function* () {
       const nowMs = yield* Clock.currentTimeMillis
       const record = broken?._tag === "ProviderError" ? withBrokenStream(log.record, broken) : log.record
-      const ending = {
+      const outcome = {
         ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
         timeToFirstTokenMs: progress.timeToFirstTokenMs,
         finishReason: broken === null ? seen.finishReason : "error"
@@ -92,14 +94,24 @@ export const makeStreamSettlement = ({
         yield* circuits.recordBreak(candidate, broken, plan.caller.key.id)
       } else if (broken === null && answer.source === "upstream") {
         yield* circuits.recordEnd(candidate)
-        const isTimed = record.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
-        const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
+        const isTimed = record.continuation === null && nowMs > firstTokenAtMs && outcome.usage.completionTokens > 1
+        const speed = (outcome.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
         if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
       }
       const error = broken === null ? null : streamError(record.attempts, broken)
       const errorType = error === null ? null : errorTypeOf(error)
-      const usage = yield* settledUsage(request, settle(request, { ...ending, errorType }, seen.usage), seen.usageExtra)
-      const last: CompletionEvent = { _tag: "Usage", usage, endedAtMs: nowMs }
+      const usage = yield* settledUsage(
+        request,
+        settle(request, { ...outcome, errorType }, seen.usage),
+        seen.usageExtra
+      )
+      const native = error === null ? ending : undefined
+      const last: CompletionEvent = {
+        _tag: "Usage",
+        usage,
+        endedAtMs: nowMs,
+        ...(native === undefined ? {} : { native })
+      }
       return error === null
         ? Arr.of(last)
         : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)

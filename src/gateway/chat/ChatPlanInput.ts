@@ -1,5 +1,6 @@
 /** The planner's input for a chat request: what it asks for, and its limits. */
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+import { type NativeRequest } from "../../domain/Native.ts"
 import { type PlanInput } from "./Planner.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
@@ -11,6 +12,7 @@ export const chatPlanInput = (
     caller,
     deadline,
     keepsReasoning = false,
+    native,
     request,
     sessionId,
     trace
@@ -19,6 +21,7 @@ export const chatPlanInput = (
     readonly caller: Caller
     readonly deadline?: ClientDeadline | null
     readonly keepsReasoning?: boolean
+    readonly native?: NativeRequest | undefined
     readonly sessionId?: string | null
     readonly trace?: RequestTrace | null
   },
@@ -40,6 +43,7 @@ export const chatPlanInput = (
     caller,
     deadline: deadline ?? null,
     keepsReasoning,
+    ...(native === undefined ? {} : { native }),
     trace: trace ?? null,
     conversation: { request, sessionId: sessionId ?? null }
   }

@@ -259,7 +259,7 @@ export class Completion extends Context.Service<
           const sent: ChatMetered = {
             plan,
             reservation,
-            log: new AttemptLog(query.dropped),
+            log: new AttemptLog(query.dropped, query.native),
             control: cacheControl,
             note
           }

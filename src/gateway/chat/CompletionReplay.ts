@@ -21,7 +21,20 @@ const textOf = (head: Head, body: string): string => {
 }
 
 const bodyOf = ({ endedAtMs, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): string =>
-  JSON.stringify({ reply, usage, endedAtMs })
+  JSON.stringify({ reply: keptReply(reply), usage, endedAtMs })
+
+/** A client of its own API gets no deltas, except for their finish reason. */
+const keptEvent = (event: CompletionEvent): CompletionEvent =>
+  event._tag === "Choices" && event.native !== undefined
+    ? {
+        ...event,
+        choices: event.choices.flatMap(({ finish_reason, index }) =>
+          finish_reason === null ? [] : [{ index, delta: {}, finish_reason }]
+        )
+      }
+    : event
+
+const keptReply = (reply: ChatReply): ChatReply => (reply.native === undefined ? reply : { ...reply, choices: [] })
 
 /** Records the events that pass, and ends the turn before the last event is passed on. */
 const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn): Stream.Stream<CompletionEvent> => {
@@ -32,7 +45,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
     for (const event of chunk) {
       if (event._tag === "Failed") isKept = false
       if (!isKept) continue
-      const text = JSON.stringify(event)
+      const text = JSON.stringify(keptEvent(event))
       texts.push(text)
       size += text.length + 1
       if (size > MAX_KEPT_CHARACTERS) isKept = false

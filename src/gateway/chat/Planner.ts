@@ -15,6 +15,7 @@ import {
 } from "../../domain/Errors.ts"
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
+import { type NativeRequest } from "../../domain/Native.ts"
 import { nearest } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
 import { type Aliases, type AliasTarget, allowedAliases, drawn } from "../routing/Aliases.ts"
@@ -25,6 +26,7 @@ import { type Conversation, conversationRoll } from "../request/Conversation.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
+import { sendable, withModelIds } from "../routing/NativeLane.ts"
 import { explorable, explored, rank, type RankingInput } from "../routing/Ranking.ts"
 
 /**
@@ -37,6 +39,8 @@ const MOST_LISTED = 64
 export interface PlanInput<Request> {
   readonly kind: "chat" | "embeddings"
   readonly request: Request
+  /** As in the plan. */
+  readonly native?: NativeRequest
   readonly model: string
   /** Tried in order when the first model has no provider left. */
   readonly fallbackModels: ReadonlyArray<string>
@@ -187,18 +191,20 @@ export class Planner extends Context.Service<
           const excluded = all.slice(0, MOST_LISTED)
           const id = Result.isSuccess(model) ? model.success.id : input.model
           const snapshot = Result.isSuccess(model) ? model.success.snapshot : null
-          return {
-            model: id,
-            ...(asked.model === id ? {} : { named: { as: asked.model, snapshot } }),
-            ranked: ranked.slice(0, MOST_LISTED),
-            groupSizes: rest.ranked.length === 0 ? first.groupSizes : [...first.groupSizes, ...rest.groupSizes],
-            excluded,
-            unroutable: Result.isFailure(model)
-              ? withNearest(model.failure, asked.model, asked.caller.key)
-              : ranked.length > 0
-                ? null
-                : unroutable(id, model.success.candidates, [...excluded, ...unknownProviders(input, id)], input)
-          }
+          const sent = sendable(
+            {
+              ranked: ranked.slice(0, MOST_LISTED),
+              groupSizes: rest.ranked.length === 0 ? first.groupSizes : [...first.groupSizes, ...rest.groupSizes],
+              excluded,
+              unroutable: Result.isFailure(model)
+                ? withNearest(model.failure, asked.model, asked.caller.key)
+                : ranked.length > 0
+                  ? null
+                  : unroutable(id, model.success.candidates, [...excluded, ...unknownProviders(input, id)], input)
+            },
+            input.native
+          )
+          return { model: id, ...(asked.model === id ? {} : { named: { as: asked.model, snapshot } }), ...sent }
         }
 
         /** Sometimes puts another of the first model's candidates first. */
@@ -223,6 +229,7 @@ export class Planner extends Context.Service<
               request: input.request,
               model,
               ...(named === undefined ? {} : { named }),
+              ...withModelIds(input.native, (name) => resolve(name, input.caller.key)),
               ranked,
               // An explored candidate comes first.
               groupSizes: ranked === best ? groupSizes : [],

@@ -163,11 +163,15 @@ export class Policy extends Context.Service<
         budget: (request) => (next) => Effect.andThen(staged(request.plan.trace, BUDGET, reserve(request)), next),
 
         whitelist:
-          ({ caller, model, trace }) =>
+          ({ caller, model, native, trace }) =>
           (next) => {
-            const allowed = allowsModel(caller.key.allowedModels, model)
-            if (allowed && trace === null) return next
-            const verdict = allowed ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model })))
+            const isForbidden = (name: string) => !allowsModel(caller.key.allowedModels, name)
+            const forbidden = isForbidden(model) ? model : native?.models.find(isForbidden)
+            if (forbidden === undefined && trace === null) return next
+            const verdict =
+              forbidden === undefined
+                ? Effect.void
+                : Effect.fail(gatewayError(new ModelNotAllowed({ model: forbidden })))
             return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
           }
       })

@@ -149,7 +149,7 @@ export class Idempotency extends Context.Service<
           <R>(next: Effect.Effect<A, GatewayError, R>) =>
             Effect.gen(function* () {
               const seal = yield* sealOf(plan.caller.key.id, sent.name, sent.secret, (hmac) =>
-                feed(canonicalPieces(plan.request), hmac.update(`${form.kind}\n`), turns)
+                feed(canonicalPieces(plan.native?.body ?? plan.request), hmac.update(`${form.kind}\n`), turns)
               )
               const { result, turn } = yield* claim(plan, seal)
               if (result._tag === "Claimed") {

@@ -1,7 +1,7 @@
 /** An answer to a chat request, with its origin, on its way to the client. */
 import { type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatEvent, type ChatReply, type Choices, type UsageInfo } from "../../domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type Choices, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
@@ -27,7 +27,13 @@ export interface Answer extends Origin {
 export type CompletionEvent =
   | Choices
   | { readonly _tag: "Failed"; readonly error: GatewayError }
-  | { readonly _tag: "Usage"; readonly usage: UsageInfo; readonly endedAtMs?: number }
+  | {
+      readonly _tag: "Usage"
+      readonly usage: UsageInfo
+      readonly endedAtMs?: number
+      /** The events that end the stream in the client's own API. */
+      readonly native?: ReadonlyArray<Members>
+    }
 
 /**
  * The common part of a whole reply and of every chunk of a stream. `createdAtMs`: Unix

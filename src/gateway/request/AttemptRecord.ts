@@ -7,6 +7,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { toldNames } from "../../domain/MemberNames.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
+import { nativeFor, type NativeRequest } from "../../domain/Native.ts"
 import { priceUsage } from "../../domain/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
@@ -27,6 +28,12 @@ export interface Continuation {
   readonly promptTokens: number
   /** Output tokens of the calls before it. */
   readonly producedTokens: number
+}
+
+/** `native`: providers of this API get them. */
+export interface Untranslated {
+  readonly members: ReadonlyArray<string>
+  readonly native?: NativeRequest | undefined
 }
 
 export interface AttemptRecord {
@@ -53,8 +60,8 @@ export interface AttemptRecord {
    * call of each model at each provider. Null: none did.
    */
   readonly prompts: ReadonlyMap<string, TokenUsage> | null
-  /** Members of the client's request that no candidate gets. */
-  readonly untranslated?: ReadonlyArray<string>
+  /** Members of the client's request that a chat request leaves out. */
+  readonly untranslated?: Untranslated
 }
 
 /** Billing's view of the router's log. */
@@ -76,11 +83,14 @@ export const noAttempts: AttemptRecord = {
 
 /** The members of the request that `candidate` did not get. */
 export const leftOutBy = (
-  { leftOut, untranslated = [] }: AttemptRecord,
+  { leftOut, untranslated }: AttemptRecord,
   candidate: Candidate | null
 ): ReadonlyArray<string> => {
   const own = (candidate === null ? undefined : leftOut?.get(candidate)) ?? []
-  return untranslated.length === 0 ? own : toldNames([...untranslated, ...own])
+  if (untranslated === undefined) return own
+  return candidate !== null && nativeFor(untranslated, candidate) !== undefined
+    ? own
+    : toldNames([...untranslated.members, ...own])
 }
 
 /** The keys of a provider share a name: a request calls with one after another. */

@@ -7,6 +7,7 @@ import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
+import { type NativeRequest } from "../../domain/Native.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Caller } from "./Caller.ts"
 import { type ClientDeadline } from "./ClientDeadline.ts"
@@ -19,6 +20,11 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly caller: Caller
   /** The request as it is sent to providers. */
   readonly request: Request
+  /**
+   * The client's request in its own form, for the candidates that speak its API. All candidates can
+   * be sent the request.
+   */
+  readonly native?: NativeRequest
   /** The client's name of the model, or its full id once it is resolved. */
   readonly model: string
   /**

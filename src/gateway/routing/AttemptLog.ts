@@ -5,6 +5,7 @@
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
+import { type NativeRequest } from "../../domain/Native.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
@@ -24,9 +25,12 @@ export class AttemptLog implements Attempts {
   #record: AttemptRecord
   #hasLeft = false
 
-  /** `untranslated`: members of the client's request that no provider gets. */
-  constructor(untranslated: ReadonlyArray<string> = []) {
-    this.#record = untranslated.length === 0 ? noAttempts : { ...noAttempts, untranslated }
+  /**
+   * `members`: those of the client's request that a chat request leaves out. `native`: the request
+   * in its own form.
+   */
+  constructor(members: ReadonlyArray<string> = [], native?: NativeRequest) {
+    this.#record = members.length === 0 ? noAttempts : { ...noAttempts, untranslated: { members, native } }
   }
 
   get record(): AttemptRecord {

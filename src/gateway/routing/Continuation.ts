@@ -9,6 +9,7 @@ import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Arra
 import { Effect, type Pull, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
+import { leavesTextOpen } from "../../domain/Native.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { abortedCharge, type Charge } from "../request/AttemptRecord.ts"
 import { type Failure } from "./FailurePolicy.ts"
@@ -23,8 +24,9 @@ import { countText } from "../tokens/Tokens.ts"
 const KEPT_CHARACTERS = 1_048_576
 
 /** Whether the request's answer can be continued. */
-export const isContinuable = ({ choices, request }: RequestPlan<ChatRequest>): boolean =>
+export const isContinuable = ({ choices, native, request }: RequestPlan<ChatRequest>): boolean =>
   choices === 1 &&
+  (native?.only ?? null) === null &&
   request.logprobs !== true &&
   (request.response_format?.["type"] ?? "text") === "text" &&
   (request.modalities ?? []).every((modality) => modality === "text")
@@ -54,7 +56,10 @@ class Sent {
   add(events: ReadonlyArray<ChatEvent>): void {
     for (const event of events) {
       if (event._tag === "End") this.#closed = true
-      else for (const choice of event.choices) this.#take(choice)
+      else {
+        if (event.native?.every(leavesTextOpen) === false) this.#closed = true
+        for (const choice of event.choices) this.#take(choice)
+      }
     }
   }
 

@@ -64,16 +64,18 @@ const wantedPause = (failure: Failure, tries: number): number | null => {
 export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): GatewayError | null => {
   if (failure instanceof CircuitOpenError || !failure.isRequestsFault) return null
   if (failure.reason._tag !== "Rejected") return null
-  const { code, contextLength, message, param } = failure.reason
+  const { code, contextLength, message, own, param } = failure.reason
+  const told = own === undefined ? {} : { own }
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({
           promptTokens: plan.promptTokens,
           contextLength: 0,
           param: plan.kind === "embeddings" ? "input" : "messages",
-          message
+          message,
+          ...told
         })
-      : new InvalidRequest({ message, param, code, provider: failure.provider })
+      : new InvalidRequest({ message, param, code, provider: failure.provider, ...told })
   )
 }
 

@@ -1,6 +1,8 @@
 /** The output limit of a call: the client's own limit, or less if the reservation affords less. */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+import { nativeFor } from "../../domain/Native.ts"
+import { type ChatCall } from "../../providers/Provider.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 
 /** In tokens. A model that does not state its limit gets a default. */
@@ -18,3 +20,12 @@ export const limitOutput = (request: ChatRequest, { offer }: Candidate, tokens: 
   const { max_completion_tokens: _one, max_tokens: _other, ...rest } = request
   return { ...rest, max_tokens: tokens }
 }
+
+/** The request as the candidate is sent it: in its own form too, if the candidate speaks its API. */
+export const contentOf = (
+  { budget, plan }: Pick<RoutedRequest<ChatRequest>, "budget" | "plan">,
+  candidate: Candidate
+): Pick<ChatCall, "native" | "request"> => ({
+  request: limitOutput(plan.request, candidate, budget.affordableTokens),
+  native: nativeFor(plan, candidate)
+})

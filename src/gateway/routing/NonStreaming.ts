@@ -8,13 +8,14 @@
 import { Effect } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
+import { nativeFor } from "../../domain/Native.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { collectReply } from "../reply/CollectReply.ts"
 import { withTimeout, eventsOf, leftOutInto, openStream, withCallLimit } from "./OpenedStream.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { limitOutput, maxOutputTokens } from "./MaxTokens.ts"
+import { contentOf, maxOutputTokens } from "./MaxTokens.ts"
 
 /** A reply of so few tokens is not worth a stream. */
 const SHORT_REPLY_TOKENS = 187
@@ -33,9 +34,14 @@ export const makeWholeReply = () => {
 
   const askWhole = ({ candidate, provider, request: routed }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
     const { totalMs } = limitsOf(candidate)
-    const request = limitOutput(routed.plan.request, candidate, routed.budget.affordableTokens)
+    const content = contentOf(routed, candidate)
     return withCallLimit(
-      provider.chat({ request, offer: candidate.offer, limitMs: totalMs, leftOut: leftOutInto(routed.log, candidate) }),
+      provider.chat({
+        ...content,
+        offer: candidate.offer,
+        limitMs: totalMs,
+        leftOut: leftOutInto(routed.log, candidate)
+      }),
       totalMs,
       provider,
       "total"
@@ -45,9 +51,9 @@ export const makeWholeReply = () => {
   /** `refused`: the fallback if the provider does not open the stream. */
   const askStreamed = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
     const { candidate, isLast, provider } = call
-    const { budget, log, plan } = call.request
-    const request = limitOutput(plan.request, candidate, budget.affordableTokens)
-    const reply = openStream(provider, candidate, request, call.request, isLast).pipe(
+    const { budget, log } = call.request
+    const content = contentOf(call.request, candidate)
+    const reply = openStream(provider, candidate, content, call.request, isLast).pipe(
       Effect.matchEffect({
         onFailure: refused,
         onSuccess: ({ head, pull }) =>
@@ -74,6 +80,8 @@ export const makeWholeReply = () => {
 /** Whether a stream would show progress, and another provider could answer after a silence. */
 const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean =>
   !isLast &&
+  // A stream's events in their own form cannot be put together without loss.
+  nativeFor(request.plan, candidate) === undefined &&
   maxOutputTokens(request, candidate) > SHORT_REPLY_TOKENS &&
   hasVisibleOutput(request.plan) &&
   isText(request.plan.request)

@@ -6,12 +6,12 @@
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
-import { carriesToken, type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
+import { carriesToken, type ChatEvent } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
+import { type ChatCall, Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
 export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError>
 
@@ -41,13 +41,13 @@ export const eventsOf = <E>(
   )
 
 /**
- * `isLast`: no other provider is asked after this one, so its first token has the rest of
+ * `native`: the request in its own form, if it is sent so. `isLast`: no other provider is asked after this one, so its first token has the rest of
  * `total_ms` since the request began.
  */
 export const openStream = Effect.fnUntraced(function* (
   provider: Provider,
   candidate: Candidate,
-  request: ChatRequest,
+  { native, request }: Pick<ChatCall, "native" | "request">,
   { log, plan }: Pick<RoutedRequest, "log" | "plan">,
   isLast: boolean
 ): Effect.fn.Return<OpenedStream, ProviderError, Scope.Scope> {
@@ -62,7 +62,8 @@ export const openStream = Effect.fnUntraced(function* (
       if (usage.promptTokens === 0) return
       log.promptUsage(candidate, plausibleUsage(plan, null, candidate.offer, usage))
     }
-    const call = { request, offer: candidate.offer, limitMs, leftOut: leftOutInto(log, candidate), promptUsage }
+    const leftOut = leftOutInto(log, candidate)
+    const call = { request, native, offer: candidate.offer, limitMs, leftOut, promptUsage }
     const events = yield* Scope.provide(provider.chatStream(call), scope)
     // `Stream.toPull` would pass all services of the program to each pull again.
     const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)

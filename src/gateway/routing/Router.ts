@@ -21,7 +21,7 @@ import { withTimeout, eventsOf, type OpenedStream, openStream } from "./OpenedSt
 import { InFlight } from "./InFlight.ts"
 import { makeKeysOf } from "./ProviderKeys.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { limitOutput } from "./MaxTokens.ts"
+import { contentOf } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
 import { ConversationStore } from "../../store/providerState/ConversationStore.ts"
@@ -96,7 +96,7 @@ export class Router extends Context.Service<
             : { afterMs: options.hedgeAfterMs, discard: (opened: OpenedStream) => opened.close }
 
         const stream = Effect.fnUntraced(function* (request: RoutedRequest<ChatRequest>) {
-          const { budget, plan } = request
+          const { plan } = request
           const scope = yield* Effect.scope
           const {
             answer: opened,
@@ -104,13 +104,7 @@ export class Router extends Context.Service<
             ...routed
           } = yield* route(request, {
             make: (provider, candidate, isLast) =>
-              openStream(
-                provider,
-                candidate,
-                limitOutput(plan.request, candidate, budget.affordableTokens),
-                request,
-                isLast
-              ),
+              openStream(provider, candidate, contentOf(request, candidate), request, isLast),
             hedge: hedging
           })
           yield* untilClosed(routed.candidate)
@@ -139,7 +133,7 @@ export class Router extends Context.Service<
                             attempt(
                               request,
                               candidate,
-                              openStream(provider, candidate, request_, request, after.length === 0)
+                              openStream(provider, candidate, { request: request_ }, request, after.length === 0)
                             ),
                             ({ answer }) => answer
                           ).pipe(Effect.tap(() => untilClosed(candidate)))

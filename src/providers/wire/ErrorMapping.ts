@@ -8,6 +8,7 @@ import { headerValues } from "../transport/Headers.ts"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "./Json.ts"
+import { scrubbed } from "./OwnWords.ts"
 
 /** Longest message that is passed on, in UTF-16 code units. */
 const MESSAGE_LIMIT = 500
@@ -141,8 +142,15 @@ const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 
 export const redactReason = (reason: ProviderReason, key: string | null): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
   const message = key === null || key === "" ? reason.message : reason.message.replaceAll(key, "[key]")
-  const { code, contextLength, param, status } = reason
-  return new Rejected({ status, message: message.slice(0, MESSAGE_LIMIT), param, code, contextLength })
+  const { code, contextLength, own, param, status } = reason
+  return new Rejected({
+    status,
+    message: message.slice(0, MESSAGE_LIMIT),
+    param,
+    code,
+    contextLength,
+    ...(own === undefined ? {} : { own: scrubbed(own, key) })
+  })
 }
 
 const reasonOf = (

@@ -11,7 +11,7 @@ import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"
 import { SseFrames } from "./SseFrames.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "../Provider.ts"
-import { type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "../transport/Transport.ts"
+import { type CallHeaders, type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "../transport/Transport.ts"
 import { type JsonRecord } from "./Json.ts"
 import { bringsContent, emptyAnswer } from "./Words.ts"
 
@@ -49,10 +49,12 @@ export interface Streaming {
   readonly fault: (reason: ProviderReason) => ProviderError
   /** Time limit of the silence before the first token, in ms; undefined: the config's. */
   readonly firstTokenMs: number | undefined
+  /** Those of this call. */
+  readonly headers?: CallHeaders | undefined
   /** Default: server-sent events. */
   readonly makeFrames?: () => Frames
   /** Default: the common error mapping. */
-  readonly refusals?: Refusals
+  readonly refusals?: Refusals | undefined
 }
 
 /**
@@ -62,9 +64,9 @@ export interface Streaming {
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
-  { fault, firstTokenMs, makeFrames, makeReader, readWhole, refusals }: Streaming
+  { fault, firstTokenMs, headers: callHeaders, makeFrames, makeReader, readWhole, refusals }: Streaming
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
-  const reply = yield* endpoint.open(body, firstTokenMs)
+  const reply = yield* endpoint.open(body, firstTokenMs, callHeaders)
   const { headers, status } = reply
   const type = headerOf(headers, "content-type") ?? ""
   if (status < 200 || status > 299) {
@@ -154,7 +156,7 @@ const emptyEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
       )
 
 /** A whole reply as the events of the stream that was asked for. */
-const asStream = ({ choices, extra, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
+const asStream = ({ choices, extra, native: _native, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
   {
     _tag: "Choices",
     ...(extra === undefined ? {} : { extra }),

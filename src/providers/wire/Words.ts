@@ -3,6 +3,7 @@
  * output tokens, is invalid: its text was lost on the way, and the client must not pay for it.
  */
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
+import { bringsPart } from "../../domain/Native.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 
@@ -20,7 +21,8 @@ export const hasContent = (message: Readonly<Record<string, unknown>>): boolean 
 }
 
 export const bringsContent = (event: ChatEvent): boolean =>
-  event._tag === "Choices" && event.choices.some(({ delta }) => hasContent(delta))
+  event._tag === "Choices" &&
+  (event.choices.some(({ delta }) => hasContent(delta)) || (event.native !== undefined && bringsPart(event.native)))
 
 /** The failure of an answer without content, or null if an empty answer is plausible. */
 export const emptyAnswer = (
@@ -37,7 +39,7 @@ export const emptyAnswer = (
 
 /** The reply, or `Malformed` if its content is missing. */
 export const rejectEmpty = (reply: ChatReply): ChatReply | Malformed => {
-  if (reply.choices.some(({ message }) => hasContent(message))) return reply
+  if (reply.native !== undefined || reply.choices.some(({ message }) => hasContent(message))) return reply
   return (
     emptyAnswer(
       reply.choices.map(({ finish_reason: reason }) => reason),

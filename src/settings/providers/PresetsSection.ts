@@ -8,7 +8,7 @@ import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { presets } from "../../providers/presets/Vendors.ts"
 import { decodeAt, type Faults, type Place, renderPath } from "../Faults.ts"
 import { api } from "./ModelEntry.ts"
-import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
+import { accountObjects, DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
 import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"
 import { changedPricing, pricingChanges, serviceTiers } from "./PricesEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
@@ -16,6 +16,7 @@ import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 const ModelChanges = Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry), pricing: pricingChanges() })
 const PresetEntry = Schema.Struct({
   timeouts: Schema.optionalKey(TimeoutsEntry),
+  account_objects: Schema.optionalKey(accountObjects()),
   data_policy: Schema.optionalKey(DataPolicyEntry),
   /** Of all its models. */
   ...serviceTiers,
@@ -54,6 +55,7 @@ export const changed = (provider: ProviderConfig, changes: PresetChanges): Provi
   return {
     ...provider,
     ...parametersOf(parameters),
+    ...(change.account_objects === "allow" ? { accountObjects: true } : {}),
     dataPolicy: dataPolicyOf(policy, provider.dataPolicy),
     timeouts: { ...provider.timeouts, ...timeoutsOf(timeouts) },
     models: provider.models.map((offer) => {

@@ -51,6 +51,9 @@ export const DataPolicyEntry = Schema.Struct({
   zdr: Schema.optionalKey(boolean())
 })
 
+/** Whether requests may refer to objects in our account at the provider. */
+export const accountObjects = () => choice(["allow", "deny"] as const)
+
 /** The entry's policy, with `base` for the rest. */
 export const dataPolicyOf = (entry: typeof DataPolicyEntry.Type, base: DataPolicy): DataPolicy => ({
   training: entry.training ?? base.training,
@@ -78,6 +81,7 @@ const ProviderEntry = Schema.Struct({
   query: Schema.optionalKey(privateTexts("text", () => true)),
   http2: Schema.optionalKey(boolean()),
   parameters: Schema.optionalKey(ParametersEntry),
+  account_objects: Schema.optionalKey(accountObjects()),
   data_policy: Schema.optionalKey(DataPolicyEntry),
   timeouts: Schema.optionalKey(TimeoutsEntry),
   /** Decoded one by one, so that the faults of every model are reported. */
@@ -127,6 +131,7 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
     query: entry.query ?? {},
     ...(entry.http2 === true ? { http2: true } : {}),
     ...parametersOf(entry.parameters),
+    ...(entry.account_objects === "allow" ? { accountObjects: true } : {}),
     dataPolicy: dataPolicyOf(entry.data_policy ?? {}, unknownPolicy),
     timeouts: { ...defaultTimeouts, ...timeoutsOf(entry.timeouts ?? {}) },
     models: models.map((offer) => withApi(offer, entry))
