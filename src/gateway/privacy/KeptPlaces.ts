@@ -9,9 +9,22 @@
  * `any`: everything below. `word`: the name of a kind, such as `image_url`. `id`: an identifier
  * without blanks and `@`. `bytes`: base64, alone or in a data URL. `number`: a JSON number.
  * `bounds`: numbers below it that are limits in a JSON schema, such as `maxLength`. `weights`:
- * numbers below it, and member names of up to eight digits.
+ * numbers below it, and member names of up to eight digits. `signed`: a text beside a signature.
  */
-export type KeptForm = "any" | "word" | "id" | "bytes" | "number" | "bounds" | "weights"
+export type KeptForm = "any" | "word" | "id" | "bytes" | "number" | "bounds" | "weights" | "signed"
+
+/** What is known of the places in one form of requests. */
+export interface Places {
+  readonly kept: ReadonlyArray<KeptPlace>
+  /** See `toolNames`. */
+  readonly toolNames: ReadonlyArray<string>
+  /** Texts that are JSON. */
+  readonly json: ReadonlyArray<string>
+  /** Texts that are searched as JSON if they look like it. */
+  readonly likelyJson: ReadonlyArray<string>
+  /** Parts whose `content` has parts again; null: there are none. */
+  readonly part: string | null
+}
 
 export interface KeptPlace {
   readonly form: KeptForm
@@ -140,7 +153,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
  * Names of tools. Providers only allow letters, digits, `_` and `-` in them, so a placeholder in a
  * name has no brackets.
  */
-export const toolNames: ReadonlyArray<string> = [
+const toolNames: ReadonlyArray<string> = [
   "tools[].function.name",
   "tools[].custom.name",
   "tools[].name",
@@ -156,6 +169,14 @@ export const toolNames: ReadonlyArray<string> = [
 ]
 
 /** Texts that are JSON. */
-export const jsonTexts: ReadonlyArray<string> = [`${call}.function.arguments`, "messages[].function_call.arguments"]
+const jsonTexts: ReadonlyArray<string> = [`${call}.function.arguments`, "messages[].function_call.arguments"]
 /** Texts that are searched as JSON if they look like it. So are all texts of a tool's message. */
-export const likelyJsonTexts: ReadonlyArray<string> = [`${part}.content`, `${call}.custom.input`]
+const likelyJsonTexts: ReadonlyArray<string> = [`${part}.content`, `${call}.custom.input`]
+
+export const chatPlaces: Places = {
+  kept: keptPlaces,
+  toolNames,
+  json: jsonTexts,
+  likelyJson: likelyJsonTexts,
+  part
+}

@@ -3,12 +3,23 @@
  * The search finishes before anything is changed. So a search that fails leaves nothing half
  * masked, and no placeholder is used that some text of the request already contains.
  */
+import { type NativeRequest } from "../../domain/Native.ts"
 import { allEntities } from "../../domain/Privacy.ts"
 import { type TimeBudget, type Steps } from "./TimeBudget.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
-import { foreign } from "./Shapes.ts"
-import { isLabel, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./TextWalker.ts"
+import { foreign, nativeShapes } from "./Shapes.ts"
+import {
+  type Holder,
+  isLabel,
+  type Members,
+  type Place,
+  placeOf,
+  rebuilt,
+  type Text,
+  type Texts,
+  textsOf
+} from "./TextWalker.ts"
 import { PlaceholderMap } from "./PlaceholderMap.ts"
 
 /**
@@ -27,6 +38,8 @@ export interface Masked<A> {
   readonly value: A
   readonly findings: ReadonlyArray<Finding>
   readonly placeholders: PlaceholderMap
+  /** The body of the request in the form of its own API, if there is one. */
+  readonly native?: Members
 }
 
 interface Value {
@@ -41,16 +54,22 @@ interface Value {
 const none: ReadonlyArray<Value> = []
 const builtIn: ReadonlySet<string> = new Set(allEntities)
 
-/** Masks a request, a part of one, or any object of the same form. Yields where it may pause. */
+/**
+ * Masks a request, a part of one, or any object of the same form. `native`: the same request in the
+ * form of its own API, which gets the same placeholders. Yields where it may pause.
+ */
 export function* mask<A extends Members>(
   target: A,
   scan: Scanner,
   wanted: ReadonlySet<string>,
-  budget: TimeBudget
+  budget: TimeBudget,
+  native?: Pick<NativeRequest, "body" | "dialect">
 ): Steps<Masked<A>> {
   const hasOwn = [...wanted].some((type) => !builtIn.has(type))
-  const { holders, texts } = yield* textsOf(target, hasOwn)
-  const search = searcher(scan, wanted, budget)
+  const { holders, texts: own } = yield* textsOf(target, hasOwn)
+  const body = native === undefined ? null : yield* textsOf(native.body, hasOwn, nativeShapes[native.dialect])
+  const texts = body === null ? own : [...own, ...body.texts]
+  const search = body === null ? searcher(scan, wanted, budget) : onceEach(searcher(scan, wanted, budget))
   const placeholders = new PlaceholderMap()
   const found: Array<readonly [Text, ReadonlyArray<Value>]> = []
   for (const text of texts) {
@@ -58,9 +77,12 @@ export function* mask<A extends Members>(
     if (values.length > 0) found.push([text, values])
     yield
   }
-  if (found.length === 0) return { value: target, findings: [], placeholders }
+  const unmasked = native === undefined ? {} : { native: native.body }
+  if (found.length === 0) return { value: target, findings: [], placeholders, ...unmasked }
   for (const { is, text } of texts) yield* placeholders.reserve(text, is === "tool name")
   const findings: Array<Finding> = []
+  /** Texts whose findings are told: most texts of `native` are in the request too. */
+  const told = new Set<string>()
   for (const [text, values] of found) {
     const { holder, is, key } = text
     let masked = ""
@@ -78,14 +100,42 @@ export function* mask<A extends Members>(
     if (is === "name") (holder.names ??= new Map()).set(String(key), masked)
     else (holder.values ??= new Map()).set(key, masked)
     if (is === "tool name") placeholders.rename(masked, text.text)
+    if (isOf(holder, body) && told.has(text.text)) continue
+    if (body !== null) told.add(text.text)
     const place = placeOf(text)
     for (const finding of placed) findings.push({ ...finding, ...place })
   }
-  return { value: yield* rebuilt(target, holders), findings, placeholders }
+  const value = yield* rebuilt(target, holders)
+  if (native === undefined || body === null) return { value, findings, placeholders }
+  return { value, findings, placeholders, native: yield* rebuilt(native.body, body.holders) }
+}
+
+/** Whether a text of this holder is one of `texts`. */
+const isOf = (holder: Holder, texts: Texts | null): boolean => {
+  if (texts === null) return false
+  let root = holder
+  while (root.parent !== null) root = root.parent
+  return texts.holders[0] === root
+}
+
+type Search = (text: Text) => Steps<ReadonlyArray<Value>>
+
+/** Searches a text that occurs in several places once. */
+const onceEach = (search: Search): Search => {
+  const known = new Map<string, Map<string, ReadonlyArray<Value>>>()
+  return function* (text) {
+    const { bytesFrom, is, json, label } = text
+    const kind = `${is} ${json} ${bytesFrom} ${label}`
+    const kinds = known.get(text.text) ?? new Map<string, ReadonlyArray<Value>>()
+    known.set(text.text, kinds)
+    const values = kinds.get(kind) ?? (yield* search(text))
+    kinds.set(kind, values)
+    return values
+  }
 }
 
 /** Makes the search of one text. A member name that occurs in many places is searched once. */
-const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget) => {
+const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget): Search => {
   const names = new Map<string, ReadonlyArray<Value>>()
 
   /**

@@ -13,6 +13,7 @@ import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { gatewayError, type GatewayError, PrivacyBlocked } from "../../domain/Errors.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type KeyRecord } from "../../domain/Key.ts"
+import { type NativeRequest, speaks } from "../../domain/Native.ts"
 import { allEntities, type PrivacyMode, type PrivacyRules, stricter } from "../../domain/Privacy.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
@@ -84,8 +85,8 @@ export class PrivacyGuard extends Context.Service<
 
         const inTurns = yield* makeInTurns
 
-        const masked = <A extends Members>(target: A, types: ReadonlySet<string>) =>
-          Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget)))
+        const masked = <A extends Members>(target: A, types: ReadonlySet<string>, native?: NativeRequest) =>
+          Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget, native)))
 
         const modeFor = ({ privacy }: Pick<KeyRecord, "privacy">) => stricter(rules.mode, privacy)
 
@@ -95,7 +96,8 @@ export class PrivacyGuard extends Context.Service<
         ): Effect.Effect<Guarded<Request>> => {
           const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
-          return Effect.flatMap(masked(plan.request, wanted), (result) => {
+          const native = spokenNative(plan)
+          return Effect.flatMap(masked(plan.request, wanted, native), (result) => {
             if (result === null) return Effect.succeed({ ...untouched, plan, refusal: unsearched })
             if (mode === "block") {
               const refusal = refusalOf(result.findings)
@@ -105,7 +107,7 @@ export class PrivacyGuard extends Context.Service<
             const request = result.value
             const { placeholders } = result
             return Effect.map(tokenCounter.count(plan.caller.key.id, textsIn(request)), (promptTokens) => ({
-              plan: { ...plan, request, promptTokens },
+              plan: { ...plan, request, promptTokens, ...maskedNative(plan.native, result.native) },
               refusal: null,
               isClear: searchesAll,
               reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), plan.keepsReasoning),
@@ -132,6 +134,14 @@ export class PrivacyGuard extends Context.Service<
       })
     )
 }
+
+/** The request in its own form, if some candidate speaks its API. */
+const spokenNative = ({ native, ranked }: RequestPlan<unknown>): NativeRequest | undefined =>
+  native !== undefined && ranked.some((candidate) => speaks(candidate, native.dialect)) ? native : undefined
+
+/** `masked`: undefined where no candidate speaks the API; then nothing of the body is kept. */
+const maskedNative = (native: NativeRequest | undefined, masked: Members | undefined) =>
+  native === undefined ? {} : { native: { ...native, body: masked ?? {} } }
 
 /** The result for a request that the guard does not apply to. */
 const untouched = {

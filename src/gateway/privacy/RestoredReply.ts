@@ -5,6 +5,7 @@
 import { Predicate } from "effect"
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { exceptReasoning } from "./KeptReasoning.ts"
+import { restoredNative } from "./RestoredNative.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
 const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice => {
@@ -29,6 +30,7 @@ const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice =>
 
 export const restoredReply = (reply: ChatReply, restorer: Restorer, keepsReasoning = false): ChatReply => ({
   ...reply,
+  ...(reply.native === undefined ? {} : { native: restoredNative(reply.native, restorer) }),
   ...(reply.extra === undefined ? {} : { extra: restoreMembers(reply.extra, restorer.text) }),
   choices: reply.choices.map((choice) =>
     keepsReasoning

@@ -9,7 +9,9 @@ import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
 import { exceptReasoning } from "./KeptReasoning.ts"
+import { NativeBuffers, restoredNative } from "./RestoredNative.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
+import { TextBuffer } from "./TextBuffer.ts"
 
 const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const
 type TextMember = (typeof texts)[number]
@@ -38,36 +40,6 @@ const kindsIn = (delta: Delta): ReadonlySet<Kind> => {
 
 /** The index of `function_call`, the single call of the older convention. */
 const ONLY = -1
-
-/** One text that arrives in pieces. */
-class TextBuffer {
-  readonly #restorer: Restorer
-  readonly #restore: (text: string) => string
-  #rest = ""
-
-  constructor(restorer: Restorer, restore: (text: string) => string) {
-    this.#restorer = restorer
-    this.#restore = restore
-  }
-
-  /** Adds a piece and returns the text that is complete now. */
-  push(piece: string): string {
-    const text = this.#rest + piece
-    const clear = text.length - this.#restorer.openEnd(text)
-    this.#rest = text.slice(clear)
-    return this.#restore(text.slice(0, clear))
-  }
-
-  get isHolding(): boolean {
-    return this.#rest !== ""
-  }
-
-  flush(): string {
-    const text = this.#restore(this.#rest)
-    this.#rest = ""
-    return text
-  }
-}
 
 class ChoiceBuffer {
   readonly #restorer: Restorer
@@ -230,6 +202,7 @@ export const restoredStream = (
   keepsReasoning = false
 ): Stream.Stream<CompletionEvent> => {
   const choices = new Map<number, ChoiceBuffer>()
+  let native: NativeBuffers | null = null
 
   const bufferOf = (index: number): ChoiceBuffer => {
     let choice = choices.get(index)
@@ -246,15 +219,36 @@ export const restoredStream = (
     return before === null ? [next] : [before, next]
   }
 
+  /** Another provider goes on in the form of chat, which holds the same text back. */
+  const withoutNative = (): undefined => {
+    native?.discard()
+    native = null
+  }
+
   const restored = (event: CompletionEvent): ReadonlyArray<CompletionEvent> => {
     if (event._tag === "Choices") {
       const choices = event.choices.flatMap(restoredChoice)
       const { extra } = event
-      return [{ ...event, choices, ...(extra === undefined ? {} : { extra: restoreMembers(extra, restorer.text) }) }]
+      const own =
+        event.native === undefined ? withoutNative() : (native ??= new NativeBuffers(restorer)).push(event.native)
+      return [
+        {
+          ...event,
+          choices,
+          ...(extra === undefined ? {} : { extra: restoreMembers(extra, restorer.text) }),
+          ...(own === undefined ? {} : { native: own })
+        }
+      ]
     }
     const held = Array.from(choices, ([index, choice]) => choice.flush(index)).filter((choice) => choice !== null)
     choices.clear()
-    return held.length === 0 ? [event] : [{ _tag: "Choices", choices: held }, event]
+    const last =
+      event._tag === "Usage" && event.native !== undefined
+        ? { ...event, native: event.native.map((each) => restoredNative(each, restorer)) }
+        : event
+    const own = native?.flush() ?? []
+    if (held.length === 0 && own.length === 0) return [last]
+    return [{ _tag: "Choices", choices: held, ...(native === null ? {} : { native: own }) }, last]
   }
 
   return Stream.mapArray(events, (chunk) => {

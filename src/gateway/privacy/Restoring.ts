@@ -69,7 +69,7 @@ const isNumbered = (plain: string, head: string): boolean =>
   plain.startsWith(head) && plain.length - head.length <= MAX_DIGITS && /^\d+$/.test(plain.slice(head.length))
 
 /** Members whose bytes must stay as the provider sent them. */
-const opaque = new Set(["id", "signature", "data", "encrypted_content"])
+export const opaque = new Set(["id", "signature", "data", "encrypted_content", "encrypted_index"])
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,10 @@
 /**
- * The lists of KeptPlaces.ts as a tree that is walked together with a request. A node describes a
+ * The lists of KeptPlaces.ts and KeptNativePlaces.ts as trees that are walked together with a request. A node describes a
  * member and the members below it.
  */
-import { jsonTexts, type KeptForm, keptPlaces, likelyJsonTexts, toolNames } from "./KeptPlaces.ts"
+import { type NativeDialect } from "../../domain/Native.ts"
+import { nativePlaces } from "./KeptNativePlaces.ts"
+import { chatPlaces, type KeptForm, type Places } from "./KeptPlaces.ts"
 
 export interface Shape {
   readonly members: ReadonlyMap<string, Shape>
@@ -43,18 +45,24 @@ const at = (root: Growing, path: string): Growing =>
     return lists.reduce((list) => (list.items ??= grow()), memberOf(shape, name))
   }, root)
 
-const build = (): Shape => {
+const build = ({ json, kept, likelyJson, part, toolNames }: Places): Shape => {
   const root = grow()
-  for (const { form, paths } of keptPlaces) for (const path of paths) at(root, path).keeps = form
+  for (const { form, paths } of kept) for (const path of paths) at(root, path).keeps = form
   for (const path of toolNames) at(root, path).isToolName = true
-  for (const path of jsonTexts) at(root, path).json = "yes"
-  for (const path of likelyJsonTexts) at(root, path).json = "maybe"
-  const part = at(root, "messages[].content[]")
-  memberOf(part, "content").items = part
+  for (const path of json) at(root, path).json = "yes"
+  for (const path of likelyJson) at(root, path).json = "maybe"
+  if (part !== null) memberOf(at(root, part), "content").items = at(root, part)
   return root
 }
 
-export const requestShape: Shape = build()
+export const requestShape: Shape = build(chatPlaces)
+
+/** Of requests in the form of their own API. */
+export const nativeShapes: Readonly<Record<NativeDialect, Shape>> = {
+  anthropic: build(nativePlaces.anthropic),
+  responses: build(nativePlaces.responses)
+}
+
 /** Lower-case words. No vendor's key and no meaningful number has this form. */
 const word = /^[a-z]{1,20}(?:_[a-z0-9]{1,12}){0,5}$/
 const id = /^[\w.:|/+=-]{1,512}$/

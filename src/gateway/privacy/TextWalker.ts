@@ -75,7 +75,7 @@ const STEPS = 256
  * `hasOwn`: the operator has patterns of their own, which may match any name and any number. Yields
  * where it may pause.
  */
-export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
+export function* textsOf(target: Members, hasOwn: boolean, root: Shape = requestShape): Steps<Texts> {
   const texts: Array<Text> = []
   const holders: Array<Holder> = []
   const stack: Array<Frame> = []
@@ -92,7 +92,7 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
     stack.push({ ...frame, holder, names, size: Array.isArray(value) ? value.length : (names ?? []).length, at: 0 })
   }
 
-  enter(target, null, "", { shape: requestShape, json: "no", numbers: null, label: "" })
+  enter(target, null, "", { shape: root, json: "no", numbers: null, label: "" })
   let steps = 0
   for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
     const { holder, json, label, names } = frame
@@ -124,6 +124,7 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
     if (keeps === "any") continue
     if (typeof value === "string") {
       if ((keeps === "word" && isWord(value)) || (keeps === "id" && isId(value))) continue
+      if (keeps === "signed" && isSigned(holder.value)) continue
       const isToolName = shape?.isToolName === true || (key === "name" && isToolMessage(frame))
       add(value, isToolName ? "tool name" : "text", keeps === "bytes" ? bytesFrom(value) : null)
     } else if (typeof value === "number" || typeof value === "bigint" || isRawNumber(value)) {
@@ -142,6 +143,9 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
   }
   return { texts, holders }
 }
+
+const isSigned = (block: object): boolean =>
+  "signature" in block && typeof block.signature === "string" && block.signature !== ""
 
 /** Whether a list is the request's `messages`. */
 const isMessage = (list: Holder): boolean => list.key === "messages" && list.parent?.parent === null
