@@ -7,19 +7,42 @@
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
-import { decodeChat } from "../wire/Decode.ts"
+import { outputLimit } from "../../domain/Chat.ts"
+import { decodeChat, type Refusals } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type ChatCall, type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
-import { redactReason } from "../wire/ErrorMapping.ts"
-import { type Transport } from "../transport/Transport.ts"
+import { errorInBody, reasonOfStatus, redactReason } from "../wire/ErrorMapping.ts"
+import { type JsonRecord } from "../wire/Json.ts"
+import { withOwnWords } from "../wire/OwnWords.ts"
+import { type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { refineReason } from "./Errors.ts"
 import { thoughtMaker } from "./Model.ts"
+import { nativeBody, NativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
 import { readReply, type RequestFacts } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
 import { callIds } from "../wire/CallIds.ts"
 
 const API_VERSION = "2023-06-01"
+
+/** Refusals of a request in its own form keep the vendor's words. */
+const nativeRefusals: Refusals = {
+  of: (status, headers, text, nowMs) => withOwnWords(reasonOfStatus(status, headers, text, nowMs), text),
+  inside: (body) => {
+    const reason = errorInBody(body)
+    return reason === null ? null : withOwnWords(reason, body)
+  }
+}
+
+/** A request as it is sent. `events`: null for a request that was translated. */
+interface Lowered {
+  readonly asked: RequestFacts
+  readonly body: string
+  readonly headers?: CallHeaders
+  readonly events: NativeEvents | null
+}
+
+const refusalsOf = ({ events }: Lowered): Refusals | undefined => (events === null ? undefined : nativeRefusals)
 
 /**
  * Sends a key without a configured header in `x-api-key`. Configured headers override
@@ -39,30 +62,49 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
 
-  /** The body of a call, and the facts that its readers need. */
-  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean) => {
+  /** The body and the headers of a call, and what its readers need. */
+  const lowered = (call: ChatCall, stream: boolean): Effect.Effect<Lowered, Unsupported> => {
+    const { leftOut, native, offer, request } = call
     const maker = thoughtMaker(config.slug, offer.upstream)
+    const asked: RequestFacts = { answersByTool: false, ids: callIds(request), maker }
+    if (native !== undefined) {
+      const limitTokens = outputLimit(request)
+      return Effect.succeed({
+        asked,
+        body: nativeBody(native, { config, limitTokens, maker, offer, stream }),
+        headers: nativeHeaders(native, config),
+        events: new NativeEvents(maker)
+      })
+    }
     return Effect.map(Effect.fromResult(lowerRequest(request, offer, { maker, stream })), (body) => {
       if (body.leftOut.length > 0) leftOut?.(body.leftOut)
-      const asked: RequestFacts = { answersByTool: body.answersByTool, ids: callIds(request), maker }
-      return { asked, body: body.body }
+      return { asked: { ...asked, answersByTool: body.answersByTool }, body: body.body, events: null }
     })
   }
+
+  const read =
+    ({ asked, events }: Lowered) =>
+    (wire: JsonRecord) => {
+      const reply = readReply(wire, asked)
+      return events === null ? reply : withNativeBody(reply, wire, asked.maker)
+    }
 
   return {
     config,
     keepsLimits: true,
     chat: Effect.fnUntraced(function* (call) {
-      const { asked, body } = yield* lowered(call, false)
-      const reply = yield* messages.post(body, call.limitMs ?? config.timeouts.totalMs)
-      return yield* decodeChat(reply, (wire) => readReply(wire, asked))
+      const sent = yield* lowered(call, false)
+      const reply = yield* messages.post(sent.body, call.limitMs ?? config.timeouts.totalMs, sent.headers)
+      return yield* decodeChat(reply, read(sent), refusalsOf(sent))
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* (call) {
-      const { asked, body } = yield* lowered(call, true)
-      return yield* openStream(messages, body, {
-        makeReader: () => makeReader(asked, call.promptUsage),
-        readWhole: (wire) => readReply(wire, asked),
+      const sent = yield* lowered(call, true)
+      return yield* openStream(messages, sent.body, {
+        makeReader: () => makeReader(sent.asked, call.promptUsage, sent.events),
+        readWhole: read(sent),
         firstTokenMs: call.limitMs,
+        headers: sent.headers,
+        refusals: refusalsOf(sent),
         fault
       })
     }, Effect.mapError(fault)),

@@ -25,8 +25,15 @@ const members: Readonly<Record<string, string>> = {
 
 export const refineReason = (reason: ProviderReason): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
-  const { code, contextLength, message, status } = reason
+  const { code, contextLength, message, own, status } = reason
   if (accountMessages.test(message)) return new CredentialsRefused({ status })
   const [, member = ""] = /^([a-z_]+)(?:\.[\w.-]+)?: /.exec(message) ?? []
-  return new Rejected({ status, message, param: reason.param ?? members[member] ?? null, code, contextLength })
+  return new Rejected({
+    status,
+    message,
+    param: reason.param ?? members[member] ?? null,
+    code,
+    contextLength,
+    ...(own === undefined ? {} : { own })
+  })
 }

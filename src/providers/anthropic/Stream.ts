@@ -8,9 +8,11 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { type ChatCall, Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { withOwnWords } from "../wire/OwnWords.ts"
 import { MOST_SOURCES } from "../wire/Citations.ts"
 import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
 import { citedBlock, explanationOf, finishReason, readUsage, type RequestFacts } from "./Reply.ts"
+import { type NativeEvents } from "./Native.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 
 /**
@@ -59,10 +61,7 @@ interface StreamState {
 
 // step
 
-const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
-  if (state.done) return null
-  const event = parseJsonRecord(data)
-  if (event instanceof Malformed) return event
+const step = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): ProviderReason | null => {
   switch (event["type"]) {
     case "message_start":
       start(state, event, out)
@@ -84,10 +83,14 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
       state.done = true
       break
     default:
-      return errorInBody(event)
+      return failureIn(event)
   }
   return null
 }
+
+/** An event of this name without an error object is no part of an answer. */
+const failureIn = (event: JsonRecord): ProviderReason | null =>
+  errorInBody(event) ?? (event["type"] === "error" ? new Malformed({ detail: "an error without its reason" }) : null)
 
 const start = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const message = isJsonRecord(event["message"]) ? event["message"] : {}
@@ -224,7 +227,12 @@ const emitArguments = (open: OpenCall, piece: string, out: Array<ChatEvent>): vo
 
 // export
 
-export const makeReader = (asked: RequestFacts, promptUsage?: ChatCall["promptUsage"]): StreamReader => {
+/** `native`: takes the vendor's events along. */
+export const makeReader = (
+  asked: RequestFacts,
+  promptUsage?: ChatCall["promptUsage"],
+  native: NativeEvents | null = null
+): StreamReader => {
   const state: StreamState = {
     asked,
     promptUsage,
@@ -240,10 +248,22 @@ export const makeReader = (asked: RequestFacts, promptUsage?: ChatCall["promptUs
     done: false
   }
   return {
-    step: (event, out) => step(state, event, out),
+    step: (data, out) => {
+      if (state.done) return null
+      const event = parseJsonRecord(data)
+      if (event instanceof Malformed) return event
+      const from = out.length
+      const failure = step(state, event, out)
+      if (failure !== null) return native === null ? failure : withOwnWords(failure, event)
+      native?.attach(event, out, from)
+      return null
+    },
     isDone: () => state.done,
     // The event with the stop reason brings the usage too.
     isComplete: () => state.last !== null,
-    close: () => close(state)
+    close: () => {
+      const last = close(state)
+      return last instanceof Malformed || native === null ? last : native.end(last)
+    }
   }
 }
