@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
 import { apiKeySecurity, type CurrentKey } from "./Authorization.ts"
 
-const MessagesErrorType = Schema.Literals([
+export const MessagesErrorType = Schema.Literals([
   "invalid_request_error",
   "authentication_error",
   "billing_error",

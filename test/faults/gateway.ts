@@ -53,6 +53,8 @@ export interface Member {
    * longer than the limits. Null: unknown.
    */
   readonly maxCompletionTokens?: number | null
+  /** Whether requests may refer to objects in the account. */
+  readonly accountObjects?: boolean
 }
 
 /** The members of a receipt that these tests check. */
@@ -185,6 +187,7 @@ export const behindOn = (surface: Surface) =>
     for (const [
       slug,
       {
+        accountObjects = false,
         api = "chat",
         baseUrl,
         dialect = "openai",
@@ -214,6 +217,7 @@ export const behindOn = (surface: Surface) =>
         auth: { type: "bearer" },
         headers: {},
         query: {},
+        accountObjects,
         dataPolicy: unknownPolicy,
         timeouts: { ...patient, ...timeouts },
         models: (models ?? ["test/small"]).map((id) => ({

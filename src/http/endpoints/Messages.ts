@@ -12,6 +12,7 @@ import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { completionQuery } from "../edge/CompletionQuery.ts"
 import { messagesFailureBody } from "../errors/ErrorResponse.ts"
 import { eventText, MessageWriter, PING } from "../messages/MessageWriter.ts"
+import { nativeRequest } from "../messages/Native.ts"
 import { messageOf } from "../messages/Reply.ts"
 import { prompted, translated } from "../messages/Request.ts"
 import { type AnsweringOptions, makeAnswering } from "../sse/Answering.ts"
@@ -31,6 +32,7 @@ const create = (options: AnsweringOptions) =>
               ...completionQuery({ caller, credential, headers, state }),
               request: asked.request,
               dropped: asked.dropped,
+              native: nativeRequest(payload, request.headers, asked.only),
               // Signed thoughts must come back as the model wrote them.
               keepsReasoning: true,
               // An agent that asks again after a bad answer must not get the same one.

@@ -3,7 +3,8 @@
  * status where that differs from http/errors/WireErrors. The words are those of that table, except
  * for an overflow, which Anthropic's clients recognise by Anthropic's words.
  */
-import { type MessagesErrorBody, type MessagesErrorType } from "../../api/MessagesErrors.ts"
+import { Schema } from "effect"
+import { type MessagesErrorBody, MessagesErrorType } from "../../api/MessagesErrors.ts"
 import { type ContextLengthExceeded, type InvalidRequest, type Reason } from "../../domain/Errors.ts"
 import { type Wire } from "./WireErrors.ts"
 
@@ -69,9 +70,21 @@ const forms: Readonly<Record<Reason["_tag"], Form>> = {
 /** `reason`: null for a defect. */
 export const messagesForm = (reason: Reason | null): Form => {
   if (reason === null) return failed
+  const own = ownWords(reason)
+  if (own !== null) return { type: own.type, status: own.status }
   if (reason._tag === "IdempotencyConflict" && reason.kind === "other_body") return invalidBody
   return forms[reason._tag]
 }
+
+/** The vendor's own refusal, on whose words its clients act; null: there is none. */
+const ownWords = (reason: Reason | null) => {
+  if (reason === null || !("own" in reason) || reason.own === undefined) return null
+  const { error, status } = reason.own
+  const { message, type } = error
+  return { status, type: isType(type) ? type : invalid.type, message: typeof message === "string" ? message : "" }
+}
+
+const isType = Schema.is(MessagesErrorType)
 
 /** The envelope. */
 export const messagesBody = (
@@ -83,7 +96,7 @@ export const messagesBody = (
   type: "error",
   error: {
     type,
-    message: wordsOf(reason, message),
+    message: ownWords(reason)?.message ?? wordsOf(reason, message),
     details: { ...details, ...(param == null ? {} : { param }), ...(code === null ? {} : { error_code: code }) }
   },
   request_id: requestId

@@ -1,12 +1,14 @@
 /**
  * Blocks of the Messages API as content parts of a chat completion: texts, pictures, documents,
  * search results. A document of text becomes text, so that the privacy guard searches it. Files
- * that are stored at the vendor, and unknown kinds, are refused by name.
+ * that are stored at the vendor, and unknown kinds, are beyond a chat completion.
  */
 import { Predicate, Result } from "effect"
 import { type Members } from "../../domain/Chat.ts"
 import { InvalidRequest } from "../../domain/Errors.ts"
+import { type Beyond } from "./Beyond.ts"
 
+/** A fault of the request itself. */
 export type Read<A> = Result.Result<A, InvalidRequest>
 
 /** `param`: the place of the fault, such as `messages.0.content`. */
@@ -23,39 +25,41 @@ export const marked = ({ cache_control }: Members): Members =>
   Predicate.isObject(cache_control) ? { cache_control } : {}
 
 /** The parts of a content. Empty texts are left out: providers refuse them. */
-export const partsOf = (content: unknown, place: string): Read<ReadonlyArray<Members>> =>
+export const partsOf = (content: unknown, place: string, beyond: Beyond): ReadonlyArray<Members> =>
   typeof content === "string"
-    ? Result.succeed(textParts(content))
-    : Result.map(Result.all(blocksIn(content).map((block, at) => partsOfBlock(block, `${place}.${at}`))), (parts) =>
-        parts.flat()
-      )
+    ? textParts(content)
+    : blocksIn(content).flatMap((block, at) => partsOfBlock(block, `${place}.${at}`, beyond))
 
 const textParts = (text: string, more: Members = {}): ReadonlyArray<Members> =>
   text === "" ? [] : [{ type: "text", text, ...more }]
 
-export const partsOfBlock = (block: Members, place: string): Read<ReadonlyArray<Members>> => {
+export const partsOfBlock = (block: Members, place: string, beyond: Beyond): ReadonlyArray<Members> => {
   switch (block["type"]) {
     case "text":
-      return Result.succeed(textParts(textOf(block["text"]), marked(block)))
+      return textParts(textOf(block["text"]), marked(block))
     case "image":
-      return imageOf(block, place)
+      return imageOf(block, place, beyond)
     case "document":
-      return documentOf(block, place)
+      return documentOf(block, place, beyond)
     case "search_result":
-      return Result.map(partsOf(block["content"], `${place}.content`), (parts) => [
+      return [
         ...textParts(`${textOf(block["title"])}\n${textOf(block["source"])}`),
-        ...parts
-      ])
+        ...partsOf(block["content"], `${place}.content`, beyond)
+      ]
     default:
-      return refused(place, `blocks of type ${kindOf(block)} need a provider of the Messages API.`)
+      return beyond.part(block, place, needsMessages(block))
   }
 }
+
+/** Why a block is beyond a chat completion. */
+export const needsMessages = (block: Members): string =>
+  `blocks of type ${kindOf(block)} need a provider of the Messages API.`
 
 /** The type of a block, as it is told to the client. */
 export const kindOf = ({ type }: Members): string =>
   typeof type === "string" && /^\w{1,64}$/.test(type) ? type : "unknown"
 
-const imageOf = (block: Members, place: string): Read<ReadonlyArray<Members>> => {
+const imageOf = (block: Members, place: string, beyond: Beyond): ReadonlyArray<Members> => {
   const source = membersOf(block["source"])
   const url =
     source["type"] === "base64"
@@ -64,17 +68,21 @@ const imageOf = (block: Members, place: string): Read<ReadonlyArray<Members>> =>
         ? textOf(source["url"])
         : null
   return url === null
-    ? refused(`${place}.source`, `a picture of source ${kindOf(source)} cannot be passed on. Send base64 or url.`)
-    : Result.succeed([{ type: "image_url", image_url: { url }, ...marked(block) }])
+    ? beyond.part(
+        block,
+        `${place}.source`,
+        `a picture of source ${kindOf(source)} cannot be passed on. Send base64 or url.`
+      )
+    : [{ type: "image_url", image_url: { url }, ...marked(block) }]
 }
 
-const documentOf = (block: Members, place: string): Read<ReadonlyArray<Members>> => {
+const documentOf = (block: Members, place: string, beyond: Beyond): ReadonlyArray<Members> => {
   const source = membersOf(block["source"])
   const title = textOf(block["title"])
   const heading = textParts([title, textOf(block["context"])].filter((text) => text !== "").join("\n"))
   const file = (data: string) => {
     const { citations, context } = block
-    return Result.succeed([
+    return [
       {
         type: "file",
         file: { filename: title === "" ? "document.pdf" : title, file_data: data },
@@ -82,7 +90,7 @@ const documentOf = (block: Members, place: string): Read<ReadonlyArray<Members>>
         ...(typeof context === "string" ? { context } : {}),
         ...marked(block)
       }
-    ])
+    ]
   }
   switch (source["type"]) {
     case "base64":
@@ -90,11 +98,12 @@ const documentOf = (block: Members, place: string): Read<ReadonlyArray<Members>>
     case "url":
       return file(textOf(source["url"]))
     case "text":
-      return Result.succeed([...heading, ...textParts(textOf(source["data"]), marked(block))])
+      return [...heading, ...textParts(textOf(source["data"]), marked(block))]
     case "content":
-      return Result.map(partsOf(source["content"], `${place}.source.content`), (parts) => [...heading, ...parts])
+      return [...heading, ...partsOf(source["content"], `${place}.source.content`, beyond)]
     default:
-      return refused(
+      return beyond.part(
+        block,
         `${place}.source`,
         `a document of source ${kindOf(source)} cannot be passed on. Send base64, url, text or content.`
       )

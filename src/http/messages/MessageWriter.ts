@@ -6,11 +6,13 @@
  */
 import { type Delta, type Members } from "../../domain/Chat.ts"
 import { type GatewayError, gatewayError, ProvidersFailed } from "../../domain/Errors.ts"
+import { carried } from "../../domain/ThoughtCarrier.ts"
 import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
 import { messagesErrorBody } from "../errors/ErrorResponse.ts"
 import { type EventWriter } from "../sse/Sse.ts"
 import { blocksIn, membersOf, textOf } from "./Blocks.ts"
 import { JsonEnd } from "./JsonEnd.ts"
+import { namedEvent, nativeEnd, nativeStart, placeOf, type WireEvent } from "./NativeEvents.ts"
 import {
   type MessageForm,
   messageHead,
@@ -21,19 +23,20 @@ import {
   thoughtText,
   toolBlock
 } from "./Reply.ts"
-import { callDetail, carried, isCarried } from "./Thoughts.ts"
+import { callDetail, isCarried } from "./Thoughts.ts"
 import { firstUsage, messagesUsage, stopReason } from "./Usage.ts"
 
 /** Fills a silence. Clients skip it, and restart their time limit. */
 export const PING = `event: ping\ndata: {"type":"ping"}\n\n`
 
-export const eventText = (data: Members & { readonly type: string }): string =>
-  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+export const eventText = (data: WireEvent): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
 type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking"; readonly thought: unknown; detail: Members }
   | { readonly kind: "call"; readonly call: number; readonly end: JsonEnd }
+  /** A block that the vendor opened, and closes. */
+  | { readonly kind: "native" }
 
 /** A piece of a block. */
 type Piece =
@@ -68,6 +71,7 @@ export class MessageWriter implements EventWriter {
   #hasCalls = false
   #finishReason: string | null = null
   #refusal = ""
+  #stop: WireEvent = { type: "message_stop" }
 
   constructor(head: Head, requestId: string, form: MessageForm) {
     this.#head = head
@@ -80,6 +84,11 @@ export class MessageWriter implements EventWriter {
     this.#out = ""
     switch (event._tag) {
       case "Choices":
+        if (event.native !== undefined) {
+          this.#takeNative(event.native)
+          for (const { finish_reason: reason } of event.choices) this.#finishReason ??= reason
+          break
+        }
         this.#start()
         for (const { delta, finish_reason: reason, index } of event.choices) {
           if (index !== 0) continue
@@ -93,6 +102,10 @@ export class MessageWriter implements EventWriter {
       case "Usage": {
         this.#start()
         this.#finish()
+        const own = nativeEnd(event.native ?? [], event.usage, this.#hasCalls)
+        this.#stop = own.stop ?? this.#stop
+        for (const each of own.before) this.#emit(each)
+        if (own.isEnded) break
         const isRefused = this.#refusal !== ""
         const delta = {
           stop_reason: stopReason(this.#finishReason, this.#hasCalls, isRefused),
@@ -107,10 +120,29 @@ export class MessageWriter implements EventWriter {
   }
 
   end(): string {
-    return this.#hasFailed ? "" : eventText({ type: "message_stop" })
+    return this.#hasFailed ? "" : eventText(this.#stop)
   }
 
-  #emit(data: Members & { readonly type: string }): void {
+  /** The vendor's own events, as they are. What follows them here goes on in the open block. */
+  #takeNative(events: ReadonlyArray<Members>): void {
+    for (const event of events) {
+      const named = namedEvent(event)
+      if (named === null) continue
+      if (named.type === "message_start") {
+        if (!this.#hasStarted) this.#emit(nativeStart(named, this.#head, this.#form))
+        this.#hasStarted = true
+        continue
+      }
+      this.#start()
+      const place = placeOf(named)
+      this.#blocks = place.block ?? this.#blocks
+      if (place.open !== undefined) this.#open = place.open === null ? null : { kind: place.open }
+      this.#hasCalls ||= place.isCall
+      this.#emit(named)
+    }
+  }
+
+  #emit(data: WireEvent): void {
     this.#out += eventText(data)
   }
 

@@ -4,12 +4,13 @@
  */
 import { Predicate } from "effect"
 import { type Message } from "../../api/Messages.ts"
-import { type Members, type ReplyChoice } from "../../domain/Chat.ts"
+import { type Members, type ReplyChoice, type UsageInfo } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/Json.ts"
+import { carried } from "../../domain/ThoughtCarrier.ts"
 import { type Completed, type Head } from "../../gateway/request/Answer.ts"
 import { blocksIn, membersOf, textOf } from "./Blocks.ts"
-import { callDetail, carried, isCarried } from "./Thoughts.ts"
-import { messagesUsage, stopReason } from "./Usage.ts"
+import { callDetail, isCarried } from "./Thoughts.ts"
+import { messagesUsage, nativeUsage, stopReason, withStopReason } from "./Usage.ts"
 
 export interface MessageForm {
   /** The name that the request used. Clients discard the thoughts of other models. */
@@ -34,6 +35,7 @@ export const messageOf = (
   { head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>,
   form: MessageForm
 ): Message => {
+  if (reply.native !== undefined) return nativeMessage(reply.native, head, usage, form)
   const [choice] = reply.choices
   const calls = blocksIn(choice?.message.tool_calls)
   const refusal = textOf(choice?.message.refusal)
@@ -48,6 +50,26 @@ export const messageOf = (
     stop_reason: stopReason(choice?.finish_reason ?? null, calls.length > 0, refusal !== ""),
     ...(refusal === "" ? {} : { stop_details: refusalDetails(refusal) }),
     usage: messagesUsage(usage)
+  }
+}
+
+/** The vendor's own message. Its id and its model are the gateway's. */
+const nativeMessage = (native: Members, head: Head, usage: UsageInfo, form: MessageForm): Message => {
+  const { id, model, role, type, ...rest } = messageHead(head, form)
+  const content = blocksIn(native["content"])
+  const hasCalls = content.some(({ type: kind }) => kind === "tool_use")
+  const { stop_reason: reason, stop_sequence: sequence } = withStopReason(native, hasCalls)
+  return {
+    ...rest,
+    ...native,
+    id,
+    type,
+    role,
+    model,
+    content,
+    stop_reason: typeof reason === "string" ? reason : null,
+    stop_sequence: typeof sequence === "string" ? sequence : null,
+    usage: nativeUsage(membersOf(native["usage"]), usage)
   }
 }
 

@@ -1,11 +1,14 @@
 /**
  * Translates a request of the Messages API to a chat completion. A member without a counterpart is
- * left out and named if the answer is as good without it, and refused by name if it is not.
+ * left out and named if the answer is as good without it. If it is not, only a provider of the
+ * Messages API can answer.
  */
 import { Predicate, Result } from "effect"
 import { hash } from "node:crypto"
 import { type CountTokensRequest, type MessagesRequest } from "../../api/Messages.ts"
 import { type ChatRequest, type Members } from "../../domain/Chat.ts"
+import { type Inexpressible } from "../../domain/Native.ts"
+import { Beyond } from "./Beyond.ts"
 import { kindOf, membersOf, type Read, refused } from "./Blocks.ts"
 import { withLoadedTools } from "./LoadedTools.ts"
 import { chatToolChoice, chatTools } from "./Tools.ts"
@@ -15,7 +18,12 @@ export interface Translated {
   readonly request: ChatRequest
   /** The members that were left out. */
   readonly dropped: ReadonlyArray<string>
+  /** What the chat completion cannot express; null: nothing. */
+  readonly only: Inexpressible | null
 }
+
+/** Members without which the answer would not be the one that was asked for. */
+const demanded = ["mcp_servers", "container", "inference_geo"] as const
 
 /** Members that are translated, or that say nothing about the answer. */
 const known = new Set([
@@ -37,18 +45,17 @@ const known = new Set([
   "provider",
   "models",
   "betas",
-  "diagnostics"
+  "diagnostics",
+  ...demanded
 ])
 
 /** Members of chat completions that mean the same here. */
 const passed = ["cache_control", "session_id", "prompt_cache_key", "safety_identifier"] as const
 
-/** Members without which the answer would not be the one that was asked for. */
-const demanded = ["mcp_servers", "container", "inference_geo"] as const
-
 export const translated = (body: MessagesRequest): Read<Translated> =>
-  Result.map(prompted(body), ({ dropped, request }) => ({
+  Result.map(prompted(body), ({ dropped, only, request }) => ({
     dropped,
+    only,
     request: {
       ...request,
       max_tokens: body.max_tokens,
@@ -70,17 +77,19 @@ export const prompted = (sent: CountTokensRequest): Read<Translated> =>
     const body = withLoadedTools(sent)
     const asked: Members = body
     if (isAsked(asked["thread"])) return yield* refused("thread", threadless, "thread_unsupported_request")
-    for (const name of demanded) if (isAsked(asked[name])) return yield* refused(name, demand)
-    const system = yield* systemMessages(body.system)
-    const messages = yield* chatMessages(body.messages)
-    const tools = yield* chatTools(body.tools)
-    const choice = tools.length === 0 ? {} : yield* chatToolChoice(body.tool_choice)
-    const format = yield* formatOf(body.output_config)
+    const beyond = new Beyond()
+    for (const name of demanded) if (isAsked(asked[name])) beyond.add(name, demand)
+    const system = systemMessages(body.system, beyond)
+    const messages = yield* chatMessages(body.messages, beyond)
+    const tools = yield* chatTools(body.tools, beyond)
+    const choice = tools.length === 0 ? {} : chatToolChoice(body.tool_choice, beyond)
+    const format = formatOf(body.output_config, beyond)
     return {
       dropped: [
         ...Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
         ...new Set(body.messages.flatMap(membersBeside))
       ],
+      only: beyond.first,
       request: {
         model: plainName(body.model),
         messages: [...system, ...messages],
@@ -136,12 +145,12 @@ const reasoningOf = ({ output_config: config, thinking }: CountTokensRequest): M
   return kind === undefined ? {} : { reasoning: { enabled: true } }
 }
 
-const formatOf = (config: CountTokensRequest["output_config"]): Read<Members> => {
+const formatOf = (config: CountTokensRequest["output_config"], beyond: Beyond): Members => {
   const { schema, type } = membersOf(config?.["format"])
-  if (type === undefined) return Result.succeed({})
-  return type === "json_schema" && Predicate.isObject(schema)
-    ? Result.succeed({
-        response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } }
-      })
-    : refused("output_config.format", `the format ${kindOf({ type })} is not known. Send json_schema.`)
+  if (type === undefined) return {}
+  if (type === "json_schema" && Predicate.isObject(schema)) {
+    return { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } }
+  }
+  beyond.add("output_config.format", `the format ${kindOf({ type })} is not known. Send json_schema.`)
+  return {}
 }

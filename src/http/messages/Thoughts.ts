@@ -4,11 +4,9 @@
  * provider that made it, so that no other provider gets it. A signature of another origin is
  * Anthropic's own: its detail is `native`, and goes to providers of the vendor's API alone.
  */
-import { Predicate } from "effect"
 import { type Members } from "../../domain/Chat.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { detailOf } from "../../domain/ThoughtCarrier.ts"
 
-const PREFIX = "tg1_"
 /** Anthropic's own form of `reasoning_details`. */
 const ANTHROPIC = "anthropic-claude-v1"
 
@@ -24,21 +22,8 @@ export const callDetail = (call: Members) => {
   return Object.keys(members).length === 0 ? null : { type: CALL_DETAIL, id, members }
 }
 
-/** The text that a client carries for a detail. Its visible text stays outside. */
-export const carried = (detail: Members): string => {
-  const { index: _, summary: __, text: ___, ...hidden } = detail
-  return PREFIX + Buffer.from(JSON.stringify(hidden)).toString("base64url")
-}
-
 /** Whether a client has to send a detail back: it is more than its visible text. */
 export const isCarried = (detail: Members): boolean => "signature" in detail || detail["type"] === "reasoning.summary"
-
-/** The detail that a text carries without its visible text; null: the text is a provider's own. */
-export const detailOf = (carrier: string): Members | null => {
-  if (!carrier.startsWith(PREFIX)) return null
-  const detail = parseJson(Buffer.from(carrier.slice(PREFIX.length), "base64url").toString("utf8"))
-  return Predicate.isObject(detail) ? { ...detail } : {}
-}
 
 /** The detail of a `thinking` block; null: it is not signed. `index`: its place in the message. */
 export const signedThought = (text: string, signature: string, index: number): Members | null => {

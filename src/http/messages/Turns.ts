@@ -7,12 +7,13 @@ import { Result } from "effect"
 import { addAll } from "../../domain/AddAll.ts"
 import { type MessageParam } from "../../api/Messages.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
+import { type Beyond } from "./Beyond.ts"
 import {
   blocksIn,
   contentOf,
-  kindOf,
   marked,
   membersOf,
+  needsMessages,
   partsOf,
   partsOfBlock,
   type Read,
@@ -21,38 +22,43 @@ import {
 } from "./Blocks.ts"
 import { CALL_DETAIL, encryptedThought, signedThought } from "./Thoughts.ts"
 
-export const chatMessages = (messages: ReadonlyArray<MessageParam>): Read<ReadonlyArray<ChatMessage>> =>
-  Result.map(Result.all(messages.map((message, at) => messagesOf(message, `messages.${at}.content`))), (turns) =>
-    turns.flat()
+export const chatMessages = (messages: ReadonlyArray<MessageParam>, beyond: Beyond): Read<ReadonlyArray<ChatMessage>> =>
+  Result.map(
+    Result.all(messages.map((message, at) => messagesOf(message, `messages.${at}.content`, beyond))),
+    (turns) => turns.flat()
   )
 
-const messagesOf = ({ content, role }: MessageParam, place: string): Read<ReadonlyArray<ChatMessage>> => {
-  if (role === "assistant") return Result.map(assistantOf(content, place), (message) => [message])
+const messagesOf = (
+  { content, role }: MessageParam,
+  place: string,
+  beyond: Beyond
+): Read<ReadonlyArray<ChatMessage>> => {
+  if (role === "assistant") return Result.map(assistantOf(content, place, beyond), (message) => [message])
   if (typeof content === "string") return Result.succeed([{ role, content }])
   return role === "system"
-    ? Result.map(partsOf(content, place), (parts) => [{ role, content: contentOf(parts) }])
-    : userOf(content, place)
+    ? Result.succeed([{ role, content: contentOf(partsOf(content, place, beyond)) }])
+    : userOf(content, place, beyond)
 }
 
-const userOf = (content: ReadonlyArray<Members>, place: string): Read<ReadonlyArray<ChatMessage>> =>
+const userOf = (content: ReadonlyArray<Members>, place: string, beyond: Beyond): Read<ReadonlyArray<ChatMessage>> =>
   Result.gen(function* () {
     const results: Array<ChatMessage> = []
     const parts: Array<Members> = []
     for (const [at, block] of content.entries()) {
-      if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`))
-      else addAll(parts, yield* partsOfBlock(block, `${place}.${at}`))
+      if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`, beyond))
+      else addAll(parts, partsOfBlock(block, `${place}.${at}`, beyond))
     }
     return results.length > 0 && parts.length === 0
       ? results
       : [...results, { role: "user", content: contentOf(parts) }]
   })
 
-const resultOf = (block: Members, place: string): Read<ChatMessage> =>
+const resultOf = (block: Members, place: string, beyond: Beyond): Read<ChatMessage> =>
   Result.gen(function* () {
     const id = block["tool_use_id"]
     if (typeof id !== "string")
       return yield* refused(`${place}.tool_use_id`, "a result names the call that it answers.")
-    const parts = yield* partsOf(block["content"], `${place}.content`)
+    const parts = partsOf(block["content"], `${place}.content`, beyond)
     const told = block["is_error"] === true ? [{ type: "text", text: "Error:" }, ...parts] : parts
     const [first] = parts
     const isText = block["is_error"] === true && parts.length === 1 && first?.["type"] === "text"
@@ -64,7 +70,7 @@ const resultOf = (block: Members, place: string): Read<ChatMessage> =>
     } as const
   })
 
-const assistantOf = (content: MessageParam["content"], place: string): Read<ChatMessage> =>
+const assistantOf = (content: MessageParam["content"], place: string, beyond: Beyond): Read<ChatMessage> =>
   Result.gen(function* () {
     if (typeof content === "string") return { role: "assistant", content } as const
     const texts: Array<Members> = []
@@ -93,13 +99,10 @@ const assistantOf = (content: MessageParam["content"], place: string): Read<Chat
           calls.push(yield* callOf(block, `${place}.${at}`))
           break
         case "text":
-          addAll(texts, yield* partsOfBlock(block, `${place}.${at}`))
+          addAll(texts, partsOfBlock(block, `${place}.${at}`, beyond))
           break
         default:
-          return yield* refused(
-            `${place}.${at}`,
-            `blocks of type ${kindOf(block)} need a provider of the Messages API.`
-          )
+          texts.push(...beyond.part(block, `${place}.${at}`, needsMessages(block)))
       }
     }
     return {
@@ -118,11 +121,11 @@ const callOf = (block: Members, place: string): Read<Members> => {
 }
 
 /** The instructions, in front of the conversation. */
-export const systemMessages = (system: unknown): Read<ReadonlyArray<ChatMessage>> =>
-  Result.map(
-    typeof system === "string" ? partsOf(system, "system") : partsOf(withoutAttribution(blocksIn(system)), "system"),
-    (parts) => (parts.length === 0 ? [] : [{ role: "system", content: contentOf(parts) }])
-  )
+export const systemMessages = (system: unknown, beyond: Beyond): ReadonlyArray<ChatMessage> => {
+  const blocks = typeof system === "string" ? system : withoutAttribution(blocksIn(system))
+  const parts = partsOf(blocks, "system", beyond)
+  return parts.length === 0 ? [] : [{ role: "system", content: contentOf(parts) }]
+}
 
 /** Claude Code's first block tells its vendor which client this is. It is no instruction. */
 const withoutAttribution = ([first, ...rest]: ReadonlyArray<Members>): ReadonlyArray<Members> => {

@@ -1,6 +1,6 @@
 /** The usage of a chat completion in the words of the Messages API. */
 import { type MessagesUsage } from "../../api/Messages.ts"
-import { type UsageInfo } from "../../domain/Chat.ts"
+import { type Members, type UsageInfo } from "../../domain/Chat.ts"
 
 /** `input_tokens` leaves out the tokens that were read from or written to the provider's cache. */
 export const messagesUsage = ({
@@ -17,6 +17,12 @@ export const messagesUsage = ({
   output_tokens_details: { thinking_tokens: reasoning_tokens },
   ...(cost === undefined ? {} : { cost })
 })
+
+/** The vendor's own usage, with the counts that are billed. */
+export const nativeUsage = (own: Members, usage: UsageInfo): MessagesUsage => {
+  const { output_tokens_details: details, ...counts } = messagesUsage(usage)
+  return { output_tokens_details: details, ...own, ...counts }
+}
 
 /**
  * Before the provider tells its usage. Some clients read the prompt's tokens here and nowhere else.
@@ -37,3 +43,7 @@ export const stopReason = (finishReason: string | null, hasCalls: boolean, isRef
   if (finishReason === "content_filter" || (isRefused && !hasCalls)) return "refusal"
   return hasCalls ? "tool_use" : "end_turn"
 }
+
+/** Some servers of this API end the turn beside calls, which a client would not answer then. */
+export const withStopReason = (members: Members, hasCalls: boolean): Members =>
+  hasCalls && members["stop_reason"] === "end_turn" ? { ...members, stop_reason: "tool_use" } : members

@@ -6,7 +6,8 @@
  */
 import { type Members } from "../../domain/Chat.ts"
 import { blocksIn, membersOf, textOf } from "../messages/Blocks.ts"
-import { CALL_DETAIL, carried, detailOf, isCarried } from "../messages/Thoughts.ts"
+import { carried, detailOf } from "../../domain/ThoughtCarrier.ts"
+import { CALL_DETAIL, isCarried } from "../messages/Thoughts.ts"
 
 /** OpenAI's own form of `reasoning_details`. */
 const OPENAI = "openai-responses-v1"

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type MessagesRequest } from "../../../src/api/Messages.ts"
 import { translated } from "../../../src/http/messages/Request.ts"
-import { carried } from "../../../src/http/messages/Thoughts.ts"
+import { carried } from "../../../src/domain/ThoughtCarrier.ts"
 
 const body = (more: Readonly<Record<string, unknown>>): MessagesRequest => ({
   model: "test/small",
@@ -18,7 +18,7 @@ const messages = (...turns: ReadonlyArray<{ readonly role: string; readonly cont
   chat({ messages: turns }).request.messages
 const refusal = (more: Readonly<Record<string, unknown>>) => {
   const read = translated(body(more))
-  return Result.isFailure(read) ? read.failure.message : "not refused"
+  return Result.isFailure(read) ? read.failure.message : (read.success.only?.message ?? "not refused")
 }
 
 const pixel = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
@@ -221,7 +221,7 @@ it("refuses a conversation that the server keeps, in the code by which the SDK s
   }
 })
 
-it("names what it leaves out, and refuses by name what would change the answer", () => {
+it("names what it leaves out, and what no other provider could answer", () => {
   assert.deepStrictEqual(
     chat({ context_management: { edits: [] }, speed: "fast", container: null, mcp_servers: [], betas: ["b"] }).dropped,
     ["context_management", "speed"]
