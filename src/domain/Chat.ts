@@ -5,7 +5,6 @@
  */
 import { Effect, Schema, SchemaIssue } from "effect"
 import { type TokenUsage } from "./Money.ts"
-import { bringsPart } from "./Native.ts"
 import { closed, Free, list, map, names, nullable, NumberIn, open, passed, PositiveInt, Seed } from "./WireMembers.ts"
 
 /** A model's name. The length limit equals that of stored names. */
@@ -233,8 +232,7 @@ export type Members = Readonly<Record<string, unknown>>
 
 /**
  * Deltas of one or more choices. `extra`: what the provider said beside its choices. `native`: the
- * same in the events of the client's own API, which the client gets in place of the deltas; empty:
- * it gets nothing.
+ * events of the client's own API, which it gets in place of the deltas.
  */
 export interface Choices {
   readonly _tag: "Choices"
@@ -258,24 +256,6 @@ export type ChatEvent =
       /** The events of the client's own API that end the stream. */
       readonly native?: ReadonlyArray<Members>
     }
-
-/** True if the event ends the wait for the first token. Roles and empty deltas do not. */
-export const carriesToken = (event: ChatEvent): boolean =>
-  event._tag === "End" ||
-  (event.native !== undefined && bringsPart(event.native)) ||
-  event.choices.some(
-    ({ delta, finish_reason: finishReason }) =>
-      finishReason !== null ||
-      Boolean(
-        delta.content ||
-        delta.refusal ||
-        delta.reasoning ||
-        delta.tool_calls?.length ||
-        delta["function_call"] ||
-        delta["audio"] ||
-        delta["reasoning_details"]
-      )
-  )
 
 export interface ReplyChoice {
   readonly index: number

@@ -4,8 +4,7 @@
  * express.
  */
 import { type Candidate } from "./Catalog.ts"
-
-type Members = Readonly<Record<string, unknown>>
+import { type ChatEvent, type Members } from "./Chat.ts"
 
 /** The APIs that have a native lane: Anthropic's Messages, and OpenAI's Responses. */
 export type NativeDialect = "anthropic" | "responses"
@@ -73,6 +72,24 @@ const opening = new Set<unknown>([
 
 /** Whether some event is a part of an answer. */
 export const bringsPart = (events: ReadonlyArray<Members>): boolean => events.some(({ type }) => !opening.has(type))
+
+/** True if the event ends the wait for the first token. Roles and empty deltas do not. */
+export const carriesToken = (event: ChatEvent): boolean =>
+  event._tag === "End" ||
+  (event.native !== undefined && bringsPart(event.native)) ||
+  event.choices.some(
+    ({ delta, finish_reason: finishReason }) =>
+      finishReason !== null ||
+      Boolean(
+        delta.content ||
+        delta.refusal ||
+        delta.reasoning ||
+        delta.tool_calls?.length ||
+        delta["function_call"] ||
+        delta["audio"] ||
+        delta["reasoning_details"]
+      )
+  )
 
 /** Members in which an event names the kind of the part that it begins or continues. */
 const kinds = ["content_block", "delta", "item", "part"]

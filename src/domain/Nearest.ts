@@ -37,3 +37,9 @@ const editsBetween = (a: string, b: string): number => {
 }
 
 const at = (row: ReadonlyArray<number>, index: number): number => row[index] ?? Number.POSITIVE_INFINITY
+
+/** The known name that was meant, perhaps with a variant of another gateway (`:free`). */
+export const meantBy = (model: string, known: ReadonlyArray<string>): string | null => {
+  const plain = model.replace(/:[^:/]*$/, "")
+  return known.includes(plain) ? plain : (nearest(model, known) ?? nearest(plain, known))
+}

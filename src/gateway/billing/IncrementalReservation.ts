@@ -36,7 +36,9 @@ export const firstSlice = (plan: RequestPlan, { outputTokens, tokenNano }: Estim
     ? null
     : SLICE_TOKENS * plan.choices
 
-/** A whole reply in the form of its own API is not watched: its events could not be put together. */
+/**
+ * A whole reply in the form of its own API is not watched: its events could not be put together.
+ */
 const isWholeNative = (plan: RequestPlan): boolean =>
   !plan.streamed && plan.ranked.some((candidate) => nativeFor(plan, candidate) !== undefined)
 

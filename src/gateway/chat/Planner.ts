@@ -16,7 +16,7 @@ import {
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
-import { nearest } from "../../domain/Nearest.ts"
+import { meantBy } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
 import { type Aliases, type AliasTarget, allowedAliases, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
@@ -297,10 +297,4 @@ const unroutable = (
     )
   }
   return gatewayError(new NoEligibleProvider({ model, excluded }))
-}
-
-/** The known name that was meant, perhaps with a variant of another gateway (`:free`). */
-const meantBy = (model: string, known: ReadonlyArray<string>): string | null => {
-  const plain = model.replace(/:[^:/]*$/, "")
-  return known.includes(plain) ? plain : (nearest(model, known) ?? nearest(plain, known))
 }

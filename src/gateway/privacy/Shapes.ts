@@ -1,6 +1,6 @@
 /**
- * The lists of KeptPlaces.ts and KeptNativePlaces.ts as trees that are walked together with a request. A node describes a
- * member and the members below it.
+ * The lists of KeptPlaces.ts and KeptNativePlaces.ts as trees that are walked together with a
+ * request. A node describes a member and the members below it.
  */
 import { type NativeDialect } from "../../domain/Native.ts"
 import { nativePlaces } from "./KeptNativePlaces.ts"

@@ -21,7 +21,9 @@ export const limitOutput = (request: ChatRequest, { offer }: Candidate, tokens: 
   return { ...rest, max_tokens: tokens }
 }
 
-/** The request as the candidate is sent it: in its own form too, if the candidate speaks its API. */
+/**
+ * The request as the candidate is sent it: in its own form too, if the candidate speaks its API.
+ */
 export const contentOf = (
   { budget, plan }: Pick<RoutedRequest<ChatRequest>, "budget" | "plan">,
   candidate: Candidate

@@ -49,7 +49,9 @@ export const sendable = (route: Ranked, native: NativeRequest | undefined): Rank
 const refused = ({ message, param }: Inexpressible): GatewayError =>
   gatewayError(new InvalidRequest({ message, param, code: "unsupported_parameter", provider: null }))
 
-/** The member of a plan for `native`, whose further models have the ids that the whitelist names. */
+/**
+ * The member of a plan for `native`, whose further models have the ids that the whitelist names.
+ */
 export const withModelIds = (
   native: NativeRequest | undefined,
   resolve: (name: string) => Result.Result<{ readonly id: string }, unknown>

@@ -6,7 +6,8 @@
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
-import { carriesToken, type ChatEvent } from "../../domain/Chat.ts"
+import { type ChatEvent } from "../../domain/Chat.ts"
+import { carriesToken } from "../../domain/Native.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
@@ -41,8 +42,8 @@ export const eventsOf = <E>(
   )
 
 /**
- * `native`: the request in its own form, if it is sent so. `isLast`: no other provider is asked after this one, so its first token has the rest of
- * `total_ms` since the request began.
+ * `native`: the request in its own form, if it is sent so. `isLast`: no other provider is asked
+ * after this one, so its first token has the rest of `total_ms` since the request began.
  */
 export const openStream = Effect.fnUntraced(function* (
   provider: Provider,

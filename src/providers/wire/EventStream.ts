@@ -6,7 +6,8 @@
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
-import { carriesToken, type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
+import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
+import { carriesToken } from "../../domain/Native.ts"
 import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"
 import { SseFrames } from "./SseFrames.ts"
 import { headerOf } from "../transport/Headers.ts"
