@@ -3,7 +3,8 @@
  * outputs shown behind them.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import { Toml, Yaml } from "effect/encoding"
 import { spawnSync } from "node:child_process"
 import { inject } from "vitest"
 import { startAimock } from "../support/aimock.ts"
@@ -15,25 +16,37 @@ import { startGateway, type StartedGateway } from "./startGateway.ts"
 /** Every document has a gateway started for it. */
 const SLOW_MACHINE_MS = 120_000
 const separator = "\u001e"
+const usualAddress = "http://127.0.0.1:8787"
 
-/** What each block printed, in order. The shell stops at the first command that fails. */
+/**
+ * What each block printed, in order, with the gateway's usual address. The shell stops at the first
+ * command that fails. Files of the home directory are in the gateway's.
+ */
 const run = (blocks: ReadonlyArray<Block>, { directory, url }: StartedGateway): ReadonlyArray<string> => {
   const script = blocks.map(({ text }) => `${text}\nprintf '\\036'\n`).join("")
   const { status, stderr, stdout } = spawnSync("sh", ["-eu"], {
     cwd: directory,
     // The command line is where a reader would have put it.
-    env: { ...process.env, PATH: `${root}/scripts:${process.env["PATH"] ?? ""}` },
-    input: script.replaceAll("http://127.0.0.1:8787", url),
+    env: { HOME: directory, TOLLGATE_URL: url, PATH: `${root}/scripts:${process.env["PATH"] ?? ""}` },
+    input: script.replaceAll(usualAddress, url),
     encoding: "utf8"
   })
   assert.strictEqual(status, 0, `${stderr}\n${stdout}`)
-  return stdout.split(separator).slice(0, -1)
+  return stdout.replaceAll(url, usualAddress).split(separator).slice(0, -1)
 }
 
-const compare = (output: Block, printed: string): ReadonlyArray<string> =>
-  output.kind === "sse output"
-    ? eventDifferences(output.text, printed)
-    : differences(JSON.parse(output.text), JSON.parse(printed))
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  "json output": (text) => JSON.parse(text),
+  "toml output": (text) => Result.getOrThrow(Toml.parse(text)),
+  "yaml output": Yaml.parse
+}
+
+/** Where an output differs from what was printed; null: the block is not an output. */
+const compare = (output: Block, printed: string): ReadonlyArray<string> | null => {
+  if (output.kind === "sse output") return eventDifferences(output.text, printed)
+  const read = readers[output.kind]
+  return read === undefined ? null : differences(read(output.text), read(printed))
+}
 
 /** What the provider of the tutorials answers, to any prompt. */
 const providerAnswer = {
@@ -76,8 +89,8 @@ for (const path of documents.filter((path) => blocksOfKind(path, "sh").length > 
           let latest = -1
           for (const block of blocksOf(path)) {
             if (block.kind === "sh") latest++
-            if (block.kind !== "json output" && block.kind !== "sse output") continue
-            assert.deepStrictEqual(compare(block, printed[latest] ?? ""), [], `${path}:${block.line}`)
+            const found = compare(block, printed[latest] ?? "")
+            if (found !== null) assert.deepStrictEqual(found, [], `${path}:${block.line}`)
           }
         }).pipe(Effect.scoped),
       SLOW_MACHINE_MS

@@ -23,6 +23,8 @@ export const kinds = {
     "starts the document's gateway; the tests put their own provider, Postgres and Redis for those that it names",
   "sh static": "not run; its scripts and files exist",
   "json output": "an excerpt of what the shell block before it answers",
+  "toml output": "an excerpt of the TOML that the shell block before it prints",
+  "yaml output": "an excerpt of the YAML that the shell block before it prints",
   "sse output": "the events that the shell block before it answers, with an excerpt of each",
   json: "parsed",
   yaml: "decoded as a settings file",
