@@ -6,6 +6,12 @@ import { Effect, Schema } from "effect"
 import { ModelName, ProviderPreferences } from "../../domain/Chat.ts"
 import { Free, list, map, names, nullable, NumberIn, open, PositiveInt } from "../../domain/WireMembers.ts"
 
+/** An effort is a word, or in newer clients a number. */
+const Reasoning = open({
+  effort: nullable(Schema.Union([Schema.String, Schema.Finite])),
+  summary: nullable(Schema.String)
+})
+const Text = open({ format: nullable(open({ type: Schema.String })), verbosity: nullable(Schema.String) })
 const NamedOrObject = Schema.Union([Schema.String, Free])
 
 export const ResponsesRequest = open({
@@ -27,8 +33,8 @@ export const ResponsesRequest = open({
   temperature: nullable(NumberIn(0, 2)),
   top_p: nullable(NumberIn(0, 1)),
   top_logprobs: nullable(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))),
-  reasoning: nullable(Free),
-  text: nullable(Free),
+  reasoning: nullable(Reasoning),
+  text: nullable(Text),
   tools: nullable(list(Free, 1_024)),
   tool_choice: nullable(NamedOrObject),
   parallel_tool_calls: nullable(Schema.Boolean),
@@ -39,10 +45,10 @@ export const ResponsesRequest = open({
   metadata: nullable(map(256)),
   safety_identifier: nullable(Schema.String),
   user: nullable(Schema.String),
-  truncation: nullable(Schema.String),
+  truncation: nullable(Schema.Literals(["auto", "disabled"])),
   context_management: nullable(list(Free, 64)),
   prompt: nullable(Free),
-  stream_options: nullable(Free),
+  stream_options: nullable(open({ include_obfuscation: nullable(Schema.Boolean) })),
   client_metadata: nullable(Free),
   provider: nullable(ProviderPreferences),
   models: nullable(names(16))

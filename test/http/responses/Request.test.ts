@@ -1,7 +1,7 @@
 /** Requests of the Responses API as chat completions: what is translated, left out, refused. */
 import { assert, it } from "@effect/vitest"
-import { Result } from "effect"
-import { type ResponsesRequest } from "../../../src/api/responses/Request.ts"
+import { Result, Schema } from "effect"
+import { ResponsesRequest } from "../../../src/api/responses/Request.ts"
 import { translated } from "../../../src/http/responses/Request.ts"
 
 type Members = Readonly<Record<string, unknown>>
@@ -61,6 +61,56 @@ it("passes the parameters on under the names of chat completions", () => {
   assert.deepStrictEqual(dropped, [])
   assert.isNull(only)
   assert.isNull(accountObjects)
+})
+
+const decode = Schema.decodeUnknownResult(ResponsesRequest)
+
+it("checks the types of the members that the vendor documents, and takes null and unknown ones", () => {
+  const minimal = { model: "test/small", input: "Hi" }
+  const faults: Members = {
+    model: 1,
+    input: 1,
+    instructions: ["Be brief."],
+    stream: "yes",
+    store: "no",
+    previous_response_id: 1,
+    conversation: 1,
+    background: 1,
+    include: "reasoning.encrypted_content",
+    max_output_tokens: 0,
+    max_tool_calls: 1.5,
+    temperature: 3,
+    top_p: -1,
+    top_logprobs: 21,
+    reasoning: { effort: {} },
+    text: { format: { type: null } },
+    tools: [1],
+    tool_choice: 1,
+    parallel_tool_calls: "true",
+    prompt_cache_key: 1,
+    prompt_cache_options: "24h",
+    prompt_cache_retention: 24,
+    service_tier: 1,
+    metadata: "a",
+    safety_identifier: 1,
+    user: 1,
+    truncation: "some",
+    context_management: {},
+    prompt: "a",
+    stream_options: true,
+    client_metadata: "a",
+    provider: { order: "a" },
+    models: "a"
+  }
+  for (const [name, value] of Object.entries(faults)) {
+    assert.isTrue(Result.isFailure(decode({ ...minimal, [name]: value })), name)
+    if (name === "model") continue
+    assert.isTrue(Result.isSuccess(decode({ ...minimal, [name]: null })), name)
+  }
+  assert.isTrue(Result.isSuccess(decode({ ...minimal, input: [{ type: "message", anything: 1 }], something_new: [1] })))
+  assert.isTrue(Result.isFailure(decode({ ...minimal, input: ["Hi"] })))
+  assert.isTrue(Result.isFailure(decode({ ...minimal, tools: Array.from({ length: 1_025 }, () => ({})) })))
+  assert.isTrue(Result.isFailure(decode({ ...minimal, include: Array.from({ length: 65 }, () => "a") })))
 })
 
 it("names what it leaves out", () => {
