@@ -5,171 +5,18 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { type Dice, makeDice } from "../../scripts/privacyEval/Dice.ts"
-import { valueOf } from "../../scripts/privacyEval/Values.ts"
+import { makeDice } from "../../scripts/privacyEval/Dice.ts"
 import { defaultTimeouts, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
-import { allEntities } from "../../src/domain/Privacy.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
-import { read, useUpstream } from "../faults/gateway.ts"
+import { useUpstream } from "../faults/gateway.ts"
+import { Planter } from "../support/Planter.ts"
+import { chatSurface, messagesSurface, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { chatBody, chunkBody, DONE, embeddingsBody, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
 
 const SEED = 20_261_122
-
-/** Makes bodies and records the values that it plants in them. */
-class Planter {
-  readonly planted: Array<string> = []
-  readonly dice: Dice
-  constructor(dice: Dice) {
-    this.dice = dice
-  }
-
-  /** A text with a value between words. */
-  text(): string {
-    const { found, text } = valueOf(this.dice, this.dice.pick(allEntities))
-    this.planted.push(found)
-    return `${this.dice.pick(["", "to ", "Hi, "])}${text}${this.dice.pick(["", " please", "\nthanks"])}`
-  }
-
-  card(): number {
-    this.planted.push("4111111111111111")
-    return 4_111_111_111_111_111
-  }
-
-  /** Any value, nested to any depth. */
-  value(depth = 0): unknown {
-    const { dice } = this
-    switch (dice.int(0, depth > 4 ? 3 : 6)) {
-      case 0:
-      case 1:
-        return this.text()
-      case 2:
-        return this.card()
-      case 3:
-        return dice.pick([null, true, 12.5, 0, "", "nothing", "a word"])
-      case 4:
-        return Array.from({ length: dice.int(0, 3) }, () => this.value(depth + 1))
-      default:
-        return this.object(depth + 1)
-    }
-  }
-
-  object(depth = 0): Record<string, unknown> {
-    const names = [
-      "data",
-      "id",
-      "signature",
-      "type",
-      "name",
-      "title",
-      "content",
-      "file",
-      "source",
-      "x-note",
-      "__proto__"
-    ]
-    const count = this.dice.int(1, 4)
-    return Object.fromEntries(
-      Array.from({ length: count }, () => [
-        this.dice.chance(0.2) ? this.text() : this.dice.pick(names),
-        this.value(depth + 1)
-      ])
-    )
-  }
-
-  part(): Record<string, unknown> {
-    const { dice } = this
-    const type = dice.pick([
-      "text",
-      "document",
-      "tool_result",
-      "thinking",
-      "image_url",
-      "file",
-      "input_audio",
-      "odd",
-      ""
-    ])
-    const known = {
-      text: { text: this.text() },
-      thinking: { thinking: this.text(), signature: this.text() },
-      image_url: { image_url: { url: `https://example.com/${dice.int(1, 9)}.png`, note: this.text() } },
-      file: { file: { filename: this.text(), file_data: this.text() } },
-      input_audio: { input_audio: { data: this.text(), format: "wav" } },
-      tool_result: {
-        tool_use_id: this.text(),
-        content: dice.chance(0.5) ? this.text() : [{ type: "text", text: this.text() }]
-      }
-    }
-    return {
-      ...(type === "" ? {} : { type }),
-      ...known[type as keyof typeof known],
-      ...(dice.chance(0.5) ? this.object() : {})
-    }
-  }
-
-  message(): Record<string, unknown> {
-    const { dice } = this
-    const content = () => (dice.chance(0.5) ? this.text() : Array.from({ length: dice.int(1, 3) }, () => this.part()))
-    switch (dice.pick(["system", "user", "assistant", "tool"])) {
-      case "assistant":
-        return {
-          role: "assistant",
-          content: content(),
-          tool_calls: [
-            {
-              id: `call_${dice.int(1, 9)}`,
-              type: "function",
-              function: { name: "f", arguments: JSON.stringify(this.object()), note: this.value() }
-            }
-          ],
-          ...(dice.chance(0.5) ? { reasoning_details: [this.object()], anything: this.value() } : {})
-        }
-      case "tool":
-        return {
-          role: "tool",
-          tool_call_id: `call_${dice.int(1, 9)}`,
-          content: dice.chance(0.5) ? JSON.stringify(this.object()) : content()
-        }
-      default:
-        return {
-          role: dice.pick(["system", "user"]),
-          content: content(),
-          ...(dice.chance(0.3) ? { name: this.text() } : {})
-        }
-    }
-  }
-
-  chat(): Record<string, unknown> {
-    const { dice } = this
-    return {
-      model: "test/small",
-      messages: Array.from({ length: dice.int(1, 4) }, () => this.message()),
-      ...(dice.chance(0.5) ? { user: this.text(), metadata: this.object() } : {}),
-      ...(dice.chance(0.5) ? { stop: [this.text()], documents: [this.object()] } : {}),
-      ...(dice.chance(0.5)
-        ? { response_format: { type: "json_schema", json_schema: { name: "n", schema: this.object() } } }
-        : {}),
-      ...(dice.chance(0.5)
-        ? {
-            tools: [{ type: "function", function: { name: "f", description: this.text(), parameters: this.object() } }]
-          }
-        : {}),
-      ...(dice.chance(0.5) ? { prediction: { type: "content", content: this.text() }, logit_bias: this.object() } : {})
-    }
-  }
-
-  embeddings(): Record<string, unknown> {
-    return {
-      model: "test/embed",
-      input: Array.from({ length: 4 }, () => this.text()),
-      user: this.text(),
-      own: this.value()
-    }
-  }
-}
 
 const upstream = useUpstream()
 
@@ -281,8 +128,24 @@ const assertRestored = (content: string, raw: string, sent: string, planted: Rea
   }
 }
 
-for (const stream of [false, true]) {
-  it.live(`chat, ${stream ? "streamed" : "whole"}`, () =>
+/** What a surface takes. Chat completions take the most shapes, and have the most rounds. */
+const forms: ReadonlyArray<{
+  readonly surface: Surface
+  readonly body: (planter: Planter) => Readonly<Record<string, unknown>>
+  readonly seed: number
+  readonly rounds: number
+}> = [
+  { surface: chatSurface, body: (planter) => planter.chat(), seed: SEED, rounds: 120 },
+  { surface: messagesSurface, body: (planter) => planter.messages(), seed: SEED + 40_000, rounds: 60 }
+]
+const ways = [
+  { way: "whole", stream: false, share: 1 },
+  { way: "streamed", stream: true, share: 1 / 4 }
+]
+
+it.live.each(forms.flatMap((form) => ways.map((way) => ({ ...form, ...way }))))(
+  "$surface.name, $way",
+  ({ body: bodyOf, rounds: count, seed, share, stream, surface }) =>
     Effect.gen(function* () {
       const chunks = [
         ...(everyPlaceholder.match(/[^]{1,97}/g) ?? []).map((content) => sse(chunkBody({ content }))),
@@ -291,14 +154,14 @@ for (const stream of [false, true]) {
         DONE
       ]
       const does = stream ? { chunks } : { json: chatBody({ content: everyPlaceholder }) }
-      const { received, send } = yield* masking(`property-${stream}`, does)
-      const planters = rounds(SEED + (stream ? 10_000 : 0), stream ? 30 : 120)
+      const { received, send } = yield* masking(`property-${surface.name}-${stream}`, does)
+      const planters = rounds(seed + (stream ? 10_000 : 0), count * share)
       const told: Array<readonly [sent: string, content: string]> = []
       for (const [round, planter] of planters.entries()) {
-        const body = { ...planter.chat(), stream }
-        const { status, text } = yield* send("/v1/chat/completions", body)
+        const body = { ...bodyOf(planter), stream }
+        const { status, text } = yield* send(surface.path, body)
         assert.strictEqual(status, 200, `round ${round}: ${text.slice(0, 500)}`)
-        told.push([JSON.stringify(body), read(text).content])
+        told.push([JSON.stringify(body), surface.read(text).text])
       }
       const raws = yield* received
       assert.lengthOf(raws, planters.length)
@@ -309,8 +172,7 @@ for (const stream of [false, true]) {
         assertRestored(content, raws[round] ?? "", sent, planted, `round ${round}`)
       }
     }).pipe(Effect.scoped)
-  )
-}
+)
 
 it.live("embeddings", () =>
   Effect.gen(function* () {
