@@ -52,18 +52,32 @@ const openai: DialectBytes = {
   type: eventStream
 }
 
+const anthropicEnd = [
+  named("content_block_stop", { index: 0 }),
+  named("message_delta", {
+    delta: { stop_reason: "end_turn", stop_sequence: null },
+    usage: { output_tokens: TOKENS }
+  })
+]
 const anthropic: DialectBytes = {
   begin: [
     named("message_start", {
-      message: { id: "msg_1", role: "assistant", content: [], usage: { input_tokens: 9, output_tokens: 1 } }
-    })
+      message: {
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: "claude",
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 9, output_tokens: 1 }
+      }
+    }),
+    named("content_block_start", { index: 0, content_block: { type: "text", text: "" } })
   ],
   said: (text) => named("content_block_delta", { index: 0, delta: { type: "text_delta", text } }),
-  end: [
-    named("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: TOKENS } }),
-    named("message_stop", {})
-  ],
-  finished: [named("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: TOKENS } })],
+  end: [...anthropicEnd, named("message_stop", {})],
+  finished: anthropicEnd,
   ping: named("ping", {}),
   torn: `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","te\n\n`,
   error: "event: error\ndata: upstream aborted\n\n",
