@@ -68,17 +68,17 @@ export const weatherTool = {
 
 const { usage } = hello
 
-export const overflowFixture: FixtureFileEntry = {
-  match: { userMessage: overflow.prompt },
+/** Anthropic's own words, which its clients know, and those of others. */
+export const overflowFixtures: ReadonlyArray<FixtureFileEntry> = [
+  { model: "claude-sonnet-4-5", message: "prompt is too long: 9000 tokens > 8000 maximum" },
+  { message: "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens." }
+].map(({ message, ...match }) => ({
+  match: { userMessage: overflow.prompt, ...match },
   response: {
     status: 400,
-    error: {
-      message: "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens.",
-      type: "invalid_request_error",
-      code: "context_length_exceeded"
-    }
+    error: { message, type: "invalid_request_error", code: "context_length_exceeded" }
   }
-}
+}))
 
 export const fixtures: ReadonlyArray<FixtureFileEntry> = [
   { match: { userMessage: hello.prompt }, response: { content: hello.content, usage } },
@@ -112,7 +112,7 @@ export const fixtures: ReadonlyArray<FixtureFileEntry> = [
     match: { userMessage: thoughtfulCall.prompt, hasToolResult: true },
     response: { content: thoughtfulCall.after, usage }
   },
-  overflowFixture,
+  ...overflowFixtures,
   {
     match: { userMessage: broken.prompt },
     response: { status: 500, error: { message: "It broke.", type: "server_error" } }

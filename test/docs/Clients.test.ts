@@ -50,15 +50,22 @@ interface Result {
 }
 const resultsOf = ({ results }: (typeof suites)[number]) => JSON.parse(textOf(results)) as ReadonlyArray<Result>
 
-const { devDependencies } = JSON.parse(textOf("package.json")) as {
-  readonly devDependencies: Readonly<Record<string, string>>
-}
+type Versions = Readonly<Record<string, string>>
+const { devDependencies } = JSON.parse(textOf("package.json")) as { readonly devDependencies: Versions }
+/** What scripts/test installs beside the repository's packages. */
+const { dependencies } = JSON.parse(textOf("scripts/clients/codex/package.json")) as { readonly dependencies: Versions }
+const versions = { ...devDependencies, ...dependencies }
+
+/** Clients that are programs. */
+const programs = ["@openai/codex", "@anthropic-ai/claude-code"]
+const languageOf = (packages: Versions, language: string): string =>
+  programs.some((name) => name in packages) ? "command line" : language
 
 /**
  * The client of a file is the name of its group: packages, with commas between them, and the API
  * after a colon.
  */
-const clientOf = (text: string): string => /^layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1] ?? ""
+const clientOf = (text: string): string => /^ *layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1] ?? ""
 
 /** The text of a test file, with the tests that it shares with others. */
 const testsOf = (path: string): string => {
@@ -72,17 +79,17 @@ const testsOf = (path: string): string => {
 const rowOf = (client: string, texts: ReadonlyArray<string>): ReadonlyArray<Row> => {
   const [packaged = "", api = CHAT] = client.split(": ")
   const names = packaged.split(", ")
-  if (!names.every((name) => name in devDependencies)) return []
+  if (!names.every((name) => name in versions)) return []
   const marks = new Map<string, string>()
   for (const [, feature = "", differently] of texts
     .join("")
-    .matchAll(/^ {2}it\.effect(?:\.each\(\w+\))?\(\s*"([a-z ]+?)(, differently)?: /gm)) {
+    .matchAll(/^ {2,4}it\.effect(?:\.each\(\w+\))?\(\s*"([a-z ]+?)(, differently)?: /gm)) {
     assert.include(features, feature, client)
     if (differently !== undefined || !marks.has(feature))
       marks.set(feature, differently === undefined ? "✓" : "differs")
   }
-  const packages = Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""]))
-  return [{ language: "TypeScript", api, packages, marks }]
+  const packages = Object.fromEntries(names.map((name) => [name, versions[name] ?? ""]))
+  return [{ language: languageOf(packages, "TypeScript"), api, packages, marks }]
 }
 
 const rows: ReadonlyArray<Row> = [
@@ -91,7 +98,7 @@ const rows: ReadonlyArray<Row> = [
   ),
   ...suites.flatMap((suite) =>
     resultsOf(suite).map(({ api = CHAT, features, packages }) => ({
-      language: suite.language,
+      language: languageOf(packages, suite.language),
       api,
       packages,
       marks: new Map(

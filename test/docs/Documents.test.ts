@@ -90,7 +90,10 @@ describe("lists", () => {
     ) as Readonly<Record<string, Readonly<Record<string, string>>>>
     const list = textOf("docs/internals/dependencies.md")
     const wanted = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies })
-    for (const [name, version] of wanted) assert.include(list, `| \`${name}\` | ${version} |`)
+    for (const [name, version] of wanted) {
+      // A package under another name has its own in its version.
+      assert.include(list, `| \`${name}\` | ${version.replace(/^npm:.*@/, "")} |`)
+    }
     assert.strictEqual([...list.matchAll(/^\| `[^`]+` \| \d+\.\d+\.\d+ \|/gm)].length, wanted.length)
   })
 

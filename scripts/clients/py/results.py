@@ -16,7 +16,12 @@ CLIENTS = {
     "agents": ["openai-agents"],
     "pydanticai": ["pydantic-ai-slim"],
     "autogen": ["autogen-ext"],
+    "anthropic": ["anthropic"],
+    "responses": ["openai"],
+    "agentsresponses": ["openai-agents"],
 }
+# The others speak chat completions.
+APIS = {"anthropic": "Messages", "responses": "Responses", "agentsresponses": "Responses"}
 
 
 def write(outcome: list[tuple[Any, bool]]) -> None:
@@ -29,5 +34,6 @@ def write(outcome: list[tuple[Any, bool]]) -> None:
                 count = features.setdefault(one.feature, {"passed": 0, "failed": 0})
                 count["passed" if passed else "failed"] += 1
         versions = {name: version(name) for name in packages}
-        rows.append({"client": client, "packages": versions, "features": features})
+        api = {"api": APIS[client]} if client in APIS else {}
+        rows.append({"client": client, **api, "packages": versions, "features": features})
     FILE.write_text(json.dumps(rows, indent=2) + "\n")
