@@ -28,7 +28,7 @@ const script = (file: string, text: string): void => {
 }
 
 /** The machine's own tools that the scripts use. */
-const tools = ["cat", "chmod", "cmp", "dirname", "find", "head", "mktemp", "rm"]
+const tools = ["cat", "chmod", "cmp", "cp", "dirname", "find", "head", "mkdir", "mktemp", "rm"]
 const findTool = (name: string): string => {
   const found = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name))
   return found.find((file) => existsSync(file)) ?? assert.fail(`no ${name}`)
@@ -41,6 +41,8 @@ interface Machine {
   /** A package that apt-get does not know. */
   readonly unknown?: string
   readonly hasPackages?: boolean
+  /** What `uname -sm` prints. By default it is a machine without Codex. */
+  readonly kind?: string
 }
 
 /** A checkout on such a machine. */
@@ -51,10 +53,11 @@ const makeTree = (machine: Machine): string => {
     mkdirSync(dirname(join(tree, path)), { recursive: true })
     writeFileSync(join(tree, path), text)
   }
-  for (const name of ["test", "apt.sh", "install.sh", "console.sh"]) {
+  for (const name of ["test", "apt.sh", "install.sh", "console.sh", "codex.sh"]) {
     put(`scripts/${name}`, readFileSync(join("scripts", name), "utf8").replaceAll("/usr/", `${tree}/usr/`))
   }
   mkdirSync(join(tree, "usr/sbin"), { recursive: true })
+  for (const name of ["package.json", "package-lock.json"]) put(`scripts/clients/codex/${name}`, name)
   put("package-lock.json", "{}")
   put("node_modules/.installed-lock.json", machine.hasPackages === false ? "other" : "{}")
   put(
@@ -69,6 +72,8 @@ const makeTree = (machine: Machine): string => {
   mkdirSync(join(tree, "bin"))
   for (const tool of tools) symlinkSync(findTool(tool), join(tree, "bin", tool))
   for (const program of machine.programs ?? []) script(join(tree, "bin", program), "")
+  script(join(tree, "bin/uname"), `echo "${machine.kind ?? "Plan9 vax"}"`)
+  script(join(tree, "bin/npm"), `echo "npm $*" >>"${tree}/calls"`)
   script(join(tree, "bin/id"), `echo ${machine.uid}`)
   script(join(tree, "bin/sudo"), `echo "sudo $*" >>"${tree}/calls"`)
   const refuse = machine.unknown === undefined ? "" : `case "$*" in *${machine.unknown}*) exit 100 ;; esac`
@@ -141,6 +146,26 @@ describe("scripts/test", () => {
     assert.include(stderr, `apt-get install --no-install-recommends ${packages.join(" ")}\n`)
     assert.deepStrictEqual(files(), before)
     assert.deepStrictEqual({ status, stdout }, { status: 1, stdout: "" })
+  })
+
+  it("installs Codex once, where a run includes its tests", () => {
+    const kind = "Linux x86_64"
+    const installed = "npm ci --ignore-scripts --no-audit --no-fund --loglevel=error\n"
+    for (const [args, calls] of [
+      [[], installed],
+      [["test/clients/codex.test.ts"], installed],
+      [["-t", "x"], installed],
+      [["test/store"], undefined]
+    ] as const) {
+      const tree = makeTree({ uid: 0, programs: everything, kind })
+      assert.strictEqual(runIn(tree, ...args).calls, calls)
+      assert.strictEqual(runIn(tree, ...args).calls, calls)
+    }
+    assert.isUndefined(runIn(makeTree({ uid: 0, programs: everything })).calls)
+    const { status, stderr } = runIn(makeTree({ uid: 0, programs: everything, kind }), "--no-install")
+    assert.match(stderr, /^ {2}codex +\S.+/m)
+    assert.include(stderr, "TOLLGATE_TEST_CODEX")
+    assert.strictEqual(status, 1)
   })
 
   it("runs the tests with --no-install where nothing is missing", () => {
