@@ -6,10 +6,11 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeDice } from "../../scripts/privacyEval/Dice.ts"
-import { defaultTimeouts, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
+import { defaultTimeouts, type DialectName, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { useUpstream } from "../faults/gateway.ts"
+import { nativeBody, nativeEvents, streamed, text } from "./nativeMessages.ts"
 import { Planter } from "../support/Planter.ts"
 import { chatSurface, messagesSurface, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -21,12 +22,16 @@ const SEED = 20_261_122
 const upstream = useUpstream()
 
 /** A gateway that masks, in front of a provider that always behaves the same. */
-const masking = Effect.fnUntraced(function* (name: string, does: Behaviour, embeddings = false) {
+const masking = Effect.fnUntraced(function* (
+  name: string,
+  does: Behaviour,
+  { dialect = "openai", embeddings = false }: { readonly dialect?: DialectName; readonly embeddings?: boolean } = {}
+) {
   yield* Effect.promise(() => upstream().script(name, does))
   const provider: ProviderConfig = {
     slug: "alpha",
     name: "alpha",
-    dialect: "openai",
+    dialect,
     baseUrl: upstream().url,
     apiKey: Redacted.make("sk-of-the-provider"),
     auth: { type: "bearer" },
@@ -59,7 +64,8 @@ const keptOfPart = new Set([
   "thought_signature",
   "encrypted_content",
   "encrypted_index",
-  "type"
+  "type",
+  "file_id"
 ])
 const keptOfDetail = new Set(["id", "signature", "data", "type"])
 
@@ -69,7 +75,8 @@ const without = (kept: ReadonlySet<string>) => {
     isMembers(item)
       ? Object.fromEntries(
           Object.entries(item)
-            .filter(([name]) => !kept.has(name))
+            // Signed thoughts go back to their vendor as it wrote them.
+            .filter(([name]) => !kept.has(name) && !(name === "thinking" && Boolean(item["signature"])))
             .map(([name, member]) => [name, name === "content" && Array.isArray(member) ? member.map(strip) : member])
         )
       : item
@@ -134,9 +141,24 @@ const forms: ReadonlyArray<{
   readonly body: (planter: Planter) => Readonly<Record<string, unknown>>
   readonly seed: number
   readonly rounds: number
+  /** The provider's, and how it says a text. Default: chat completions of OpenAI's dialect. */
+  readonly native?: { readonly dialect: DialectName; readonly says: (text: string, stream: boolean) => Behaviour }
 }> = [
   { surface: chatSurface, body: (planter) => planter.chat(), seed: SEED, rounds: 120 },
-  { surface: messagesSurface, body: (planter) => planter.messages(), seed: SEED + 40_000, rounds: 60 }
+  { surface: messagesSurface, body: (planter) => planter.messages(), seed: SEED + 40_000, rounds: 60 },
+  {
+    surface: { ...messagesSurface, name: "messages in their own form" },
+    body: (planter) => planter.nativeMessages(),
+    seed: SEED + 60_000,
+    rounds: 60,
+    native: {
+      dialect: "anthropic",
+      says: (said, stream) =>
+        stream
+          ? streamed(nativeEvents([text(...(said.match(/[^]{1,97}/g) ?? []))]))
+          : { json: nativeBody([{ type: "text", text: said }]) }
+    }
+  }
 ]
 const ways = [
   { way: "whole", stream: false, share: 1 },
@@ -145,7 +167,7 @@ const ways = [
 
 it.live.each(forms.flatMap((form) => ways.map((way) => ({ ...form, ...way }))))(
   "$surface.name, $way",
-  ({ body: bodyOf, rounds: count, seed, share, stream, surface }) =>
+  ({ body: bodyOf, native, rounds: count, seed, share, stream, surface }) =>
     Effect.gen(function* () {
       const chunks = [
         ...(everyPlaceholder.match(/[^]{1,97}/g) ?? []).map((content) => sse(chunkBody({ content }))),
@@ -153,8 +175,10 @@ it.live.each(forms.flatMap((form) => ways.map((way) => ({ ...form, ...way }))))(
         sse(usageChunkBody()),
         DONE
       ]
-      const does = stream ? { chunks } : { json: chatBody({ content: everyPlaceholder }) }
-      const { received, send } = yield* masking(`property-${surface.name}-${stream}`, does)
+      const does =
+        native?.says(everyPlaceholder, stream) ??
+        (stream ? { chunks } : { json: chatBody({ content: everyPlaceholder }) })
+      const { received, send } = yield* masking(`property-${surface.name}-${stream}`, does, native)
       const planters = rounds(seed + (stream ? 10_000 : 0), count * share)
       const told: Array<readonly [sent: string, content: string]> = []
       for (const [round, planter] of planters.entries()) {
@@ -176,7 +200,11 @@ it.live.each(forms.flatMap((form) => ways.map((way) => ({ ...form, ...way }))))(
 
 it.live("embeddings", () =>
   Effect.gen(function* () {
-    const { received, send } = yield* masking("property-embed", { json: embeddingsBody([[1], [1], [1], [1]]) }, true)
+    const { received, send } = yield* masking(
+      "property-embed",
+      { json: embeddingsBody([[1], [1], [1], [1]]) },
+      { embeddings: true }
+    )
     const planters = rounds(SEED + 20_000, 40)
     for (const planter of planters) yield* send("/v1/embeddings", { ...planter.embeddings(), model: "test/small" })
     const raws = yield* received

@@ -153,6 +153,36 @@ export class Planter {
     }
   }
 
+  /** A request of the Messages API with what only its own providers know. */
+  nativeMessages(): Record<string, unknown> {
+    const { dice } = this
+    const body = this.messages()
+    const odd = () => ({ ...this.part(), ...this.object() })
+    return {
+      ...body,
+      messages: [
+        ...(body["messages"] as ReadonlyArray<unknown>),
+        {
+          role: "assistant",
+          content: [odd(), { type: "server_tool_use", id: "srvtoolu_1", name: "f", input: this.object() }]
+        },
+        {
+          role: "user",
+          content: [{ type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [odd()] }, odd()]
+        }
+      ],
+      ...(dice.chance(0.5)
+        ? { tools: [{ type: "web_search_20250305", name: "web_search", user_location: this.object() }] }
+        : {}),
+      ...(dice.chance(0.5) ? { context_management: { edits: [this.object()] }, diagnostics: this.object() } : {}),
+      ...(dice.chance(0.5)
+        ? { mcp_servers: [{ type: "url", name: this.text(), url: `https://example.com/?q=${this.text()}` }] }
+        : {}),
+      ...(dice.chance(0.5) ? { fallbacks: [{ model: "test/small", note: this.text() }] } : {}),
+      [this.text()]: this.value()
+    }
+  }
+
   /** A content of the Messages API: a text, or blocks made by `block`. */
   #content(block: () => Record<string, unknown>): unknown {
     return this.dice.chance(0.3) ? this.text() : Array.from({ length: this.dice.int(1, 3) }, block)

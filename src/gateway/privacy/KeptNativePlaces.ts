@@ -11,7 +11,7 @@ const anthropic: Places = {
   kept: [
     {
       form: "any",
-      paths: ["model", "models", "fallbacks", "provider", "messages[].role"],
+      paths: ["model", "models", "provider", "messages[].role"],
       why: "they choose the model, the route and the role"
     },
     {
@@ -36,6 +36,8 @@ const anthropic: Places = {
         `${block}.tool_use_id`,
         `${block}.file_id`,
         `${block}.source.file_id`,
+        "fallbacks[]",
+        "fallbacks[].model",
         "container",
         "container.id",
         "mcp_servers[].authorization_token"
