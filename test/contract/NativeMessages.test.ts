@@ -522,3 +522,74 @@ it.live("every cut of a native stream ends in an error event, or is complete", (
     })
   )
 )
+
+it.live("a key with a budget is refused what the vendor may do at a price of its own, and no more", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const gateway = yield* gatewayOf({ does: { json: nativeBody([{ type: "text", text: "Hello" }]) } })
+      const { secret: key } = yield* gateway.app.issueKey({ monthlyBudgetNano: 1_000_000_000 })
+      const dear = [
+        [{ tools: [search] }, "tools[0].type"],
+        [{ mcp_servers: [{ url: "https://mcp.example" }] }, "mcp_servers"],
+        [{ fallbacks: [{ model: "claude-other" }] }, "fallbacks"],
+        [{ speed: "fast" }, "speed"],
+        [{ inference_geo: "us" }, "inference_geo"],
+        [{ context_management: { edits: [{ type: "compact_20260112" }] } }, "context_management"]
+      ] as const
+      for (const [body, param] of dear) {
+        const refused = yield* gateway.send(body, { key })
+        assert.deepStrictEqual([refused.status, JSON.parse(refused.text).error.details.param], [400, param])
+      }
+      assert.lengthOf(yield* gateway.calls("alpha"), 0)
+      const plain = { tools: [{ type: "bash_20250124", name: "bash" }], speed: "standard", inference_geo: "global" }
+      assert.strictEqual(
+        (yield* gateway.send(
+          { ...plain, context_management: { edits: [{ type: "clear_thinking_20251015" }] } },
+          { key }
+        )).status,
+        200
+      )
+    })
+  )
+)
+
+it.live("a budget lowers the output limit, and a thinking budget with it", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const pricing = { prompt: 0, completion: 1_000_000, cachedPrompt: null }
+      const gateway = yield* gatewayOf({ does: { json: nativeBody([{ type: "text", text: "Hello" }]) }, pricing })
+      const asked = { max_tokens: 4_000, thinking: { type: "enabled", budget_tokens: 3_000 } }
+      for (const [tokens, thinking] of [
+        [2_000, { type: "enabled", budget_tokens: 1_900 }],
+        [500, { type: "disabled" }]
+      ] as const) {
+        const { secret: key } = yield* gateway.app.issueKey({ monthlyBudgetNano: tokens * 1_000 })
+        yield* gateway.send(asked, { key })
+        assert.deepInclude((yield* gateway.calls("alpha")).at(-1)?.body, { max_tokens: tokens, thinking })
+      }
+    })
+  )
+)
+
+it.live("models in fallbacks are held to the whitelist, and named as the provider names them", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const gateway = yield* gatewayOf({
+        does: { json: nativeBody([{ type: "text", text: "Hello" }]) },
+        models: ["test/small", "test/large"]
+      })
+      const { secret: key } = yield* gateway.app.issueKey({ allowedModels: ["test/small"] })
+      for (const model of ["test/large", "large", "claude-other"]) {
+        const refused = yield* gateway.send({ fallbacks: [{ model: "test/small" }, { model }] }, { key })
+        assert.deepStrictEqual([refused.status, JSON.parse(refused.text).error.type], [403, "permission_error"])
+      }
+      assert.lengthOf(yield* gateway.calls("alpha"), 0)
+      assert.strictEqual(
+        (yield* gateway.send({ fallbacks: [{ model: "small", max_tokens: 5 }, "claude-other"] })).status,
+        200
+      )
+      const [call] = yield* gateway.calls("alpha")
+      assert.deepInclude(call?.body, { fallbacks: [{ model: call?.model, max_tokens: 5 }, "claude-other"] })
+    })
+  )
+)

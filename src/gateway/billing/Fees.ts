@@ -6,10 +6,11 @@ import { Predicate } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
 import { tierFactor } from "../../domain/Pricing.ts"
 import { tierAsked } from "../request/RequestedClasses.ts"
+import { costlyNativeMember } from "./NativeFees.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
-/** Types of tools that the client runs itself. */
-const ownTools = new Set(["function", "custom"])
+/** Types of tools that the client runs itself; Anthropic's have a date. */
+const ownTool = /^(?:function|custom|(?:bash|text_editor|computer|memory)_\d{8})$/
 
 /** The request's member that costs extra; null if there is none, or if its price is known. */
 const costlyMember = ({ ranked, request }: RequestPlan): string | null => {
@@ -25,11 +26,11 @@ const costlyMember = ({ ranked, request }: RequestPlan): string | null => {
 
 const isOwn = (tool: unknown): boolean =>
   Predicate.isObject(tool) &&
-  (tool["type"] === undefined || (typeof tool["type"] === "string" && ownTools.has(tool["type"])))
+  (tool["type"] === undefined || (typeof tool["type"] === "string" && ownTool.test(tool["type"])))
 
 /** Why the request is refused; null if it is allowed. */
 export const feeRefusal = (plan: RequestPlan): GatewayError | null => {
-  const param = plan.caller.key.monthlyBudgetNano === null ? null : costlyMember(plan)
+  const param = plan.caller.key.monthlyBudgetNano === null ? null : (costlyMember(plan) ?? costlyNativeMember(plan))
   return param === null
     ? null
     : gatewayError(

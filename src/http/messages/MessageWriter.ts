@@ -12,7 +12,7 @@ import { messagesErrorBody } from "../errors/ErrorResponse.ts"
 import { type EventWriter } from "../sse/Sse.ts"
 import { blocksIn, membersOf, textOf } from "./Blocks.ts"
 import { JsonEnd } from "./JsonEnd.ts"
-import { namedEvent, nativeEnd, nativeStart, placeOf, type WireEvent } from "./NativeEvents.ts"
+import { isTextDelta, namedEvent, nativeEnd, nativeStart, placeOf, type WireEvent } from "./NativeEvents.ts"
 import {
   type MessageForm,
   messageHead,
@@ -134,6 +134,8 @@ export class MessageWriter implements EventWriter {
         continue
       }
       this.#start()
+      // Some servers of this API send a text without its beginning.
+      if (this.#open === null && isTextDelta(named)) this.#begin({ kind: "text" }, textBlock(""))
       const place = placeOf(named)
       this.#blocks = place.block ?? this.#blocks
       if (place.open !== undefined) this.#open = place.open === null ? null : { kind: place.open }

@@ -3,7 +3,7 @@ import { type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type Head } from "../../gateway/request/Answer.ts"
 import { membersOf } from "./Blocks.ts"
 import { type MessageForm, messageHead } from "./Reply.ts"
-import { nativeUsage, withStopReason } from "./Usage.ts"
+import { firstUsage, nativeUsage, withStopReason } from "./Usage.ts"
 
 export type WireEvent = Members & { readonly type: string }
 
@@ -13,11 +13,24 @@ export const namedEvent = (event: Members): WireEvent | null => {
   return typeof type === "string" && /^[\w.]{1,64}$/.test(type) ? { ...event, type } : null
 }
 
-/** The beginning of the message. Its id and its model are the gateway's. */
+/**
+ * The beginning of the message. Its id and its model are the gateway's. Members that other servers
+ * of this API leave out are added, because clients need them.
+ */
 export const nativeStart = (event: WireEvent, head: Head, form: MessageForm): WireEvent => {
-  const { id, model } = messageHead(head, form)
-  return { ...event, message: { ...membersOf(event["message"]), id, model } }
+  const { id, model, role, stop_sequence, type } = messageHead(head, form)
+  const needed = {
+    type,
+    role,
+    content: [],
+    stop_reason: null,
+    stop_sequence,
+    usage: firstUsage(head.promptTokens ?? 0)
+  }
+  return { ...event, message: { ...needed, ...membersOf(event["message"]), id, model } }
 }
+
+export const isTextDelta = ({ delta }: WireEvent): boolean => membersOf(delta)["type"] === "text_delta"
 
 /** The place of the stream after an event. */
 interface Place {

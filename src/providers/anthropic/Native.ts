@@ -85,9 +85,10 @@ const ownThought = (block: JsonRecord, maker: ThoughtMaker): ReadonlyArray<JsonR
 /** Further models, by the provider's names. */
 const fallbacksOf = (fallbacks: unknown, { models }: ProviderConfig): Members => {
   if (!Array.isArray(fallbacks)) return {}
-  const upstreamOf = (name: unknown) =>
-    models.find(({ aliases, id }) => id === name || (typeof name === "string" && aliases?.[name] !== undefined))
-      ?.upstream ?? name
+  const isNamed = ({ aliases, id }: ModelOffer, name: string): boolean =>
+    id === name || id.endsWith(`/${name}`) || aliases?.[name] !== undefined
+  const upstreamOf = (name: unknown): unknown =>
+    typeof name === "string" ? (models.find((offer) => isNamed(offer, name))?.upstream ?? name) : name
   return {
     fallbacks: fallbacks.map((each: unknown) =>
       isJsonRecord(each) ? { ...each, model: upstreamOf(each["model"]) } : upstreamOf(each)
