@@ -21,6 +21,10 @@ const ones = (count: number) => `[${"1,".repeat(count - 1)}1]`
 const members = (count: number) => `{${Array.from({ length: count }, (_, at) => `"m${at}":1`).join(",")}}`
 const chat = (messages: string, more = "") => `{"model":"test/small","messages":${messages}${more}}`
 
+const input = (items: string) => `{"model":"test/small","input":[${items}]}`
+const times = (count: number, one: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => one(at)).join(",")
+
 const bodies: Readonly<Record<string, string | Uint8Array>> = {
   "an empty one": "",
   "no JSON": "{",
@@ -48,11 +52,28 @@ const bodies: Readonly<Record<string, string | Uint8Array>> = {
   "400,000 token ids": `{"model":"test/small","input":${ones(400_000)}}`,
   "100,000 token ids": `{"model":"test/small","input":${ones(100_000)}}`,
   "2,000 lists of 200 token ids": `{"model":"test/small","input":[${`${ones(200)},`.repeat(1_999)}${ones(200)}]}`,
+  "100,000 items": input(times(100_000, () => `{"role":"user","content":"a"}`)),
+  "60,000 calls": input(
+    times(60_000, (at) => `{"type":"function_call","call_id":"c${at}","name":"f","arguments":"{}"}`)
+  ),
+  "5,000 calls of tools without a short name": input(
+    times(5_000, (at) => `{"type":"function_call","call_id":"c${at}","name":"\u00e9${at}","arguments":"{}"}`)
+  ),
+  "150,000 parts of an item": input(
+    `{"role":"assistant","content":[${times(150_000, () => `{"type":"output_text","text":"a"}`)}]}`
+  ),
+  "60,000 items of an unknown type": input(times(60_000, () => `{"type":"x","y":{"file_id":""}}`)),
+  "a tool with a name of a megabyte": `{"model":"test/small","input":"a","tools":[{"type":"function","name":"${"é".repeat(500_000)}"}]}`,
+  "50,000 results of tools": `{"model":"test/small","max_tokens":9,"messages":[{"role":"user","content":[${times(50_000, (at) => `{"type":"tool_result","tool_use_id":"c${at}","content":"a"}`)}]}]}`,
+  "150,000 blocks": `{"model":"test/small","max_tokens":9,"messages":[{"role":"user","content":[${times(150_000, () => `{"type":"text","text":"a"}`)}]}]}`,
   "a bomb": gzipSync(Buffer.alloc(100_000_000, "[1,"))
 }
 
 const endpoints = [
   "/v1/chat/completions",
+  "/v1/messages",
+  "/v1/messages/count_tokens",
+  "/v1/responses",
   "/v1/embeddings",
   "/v1/route/preview",
   "/v1/privacy/preview",

@@ -11,6 +11,9 @@ export type DeclaredTool =
   | { readonly kind: "custom"; readonly name: string; readonly namespace?: string }
   | { readonly kind: "tool_search" }
 
+/** The longest name of a tool or of a namespace that a client may use. The vendor's is shorter. */
+export const LONGEST_DECLARED = 256
+
 const LONGEST_NAME = 64
 const validName = /^[\w-]{1,64}$/
 /** Hexadecimal digits of the hash behind a shortened name. */

@@ -8,7 +8,7 @@ import { Predicate, Result } from "effect"
 import { type Members } from "../../domain/Chat.ts"
 import { blocksIn, kindOf, membersOf, type Read, refused, textOf } from "../messages/Blocks.ts"
 import { type Notes } from "./Notes.ts"
-import { type DeclaredTool, ToolNames } from "./ToolNames.ts"
+import { type DeclaredTool, LONGEST_DECLARED, ToolNames } from "./ToolNames.ts"
 
 /** Most tools of a request, those of namespaces and those that were found counted. */
 export const MOST_TOOLS = 1_024
@@ -21,6 +21,10 @@ const isSearch = ({ type }: Members): boolean =>
   typeof type === "string" && searches.has(type.replace(/_\d{4}_\d{2}_\d{2}$/, ""))
 
 const isClientSearch = ({ execution, type }: Members): boolean => type === "tool_search" && execution === "client"
+
+export const isName = (name: unknown): name is string =>
+  typeof name === "string" && name !== "" && name.length <= LONGEST_DECLARED
+export const nameFault = `a name of 1 to ${LONGEST_DECLARED} characters is required.`
 
 /** What a call or a choice names. */
 export const declaredTool = (kind: "function" | "custom", name: string, namespace: unknown): DeclaredTool =>
@@ -61,7 +65,7 @@ export class Tools {
         return this.#addNamed(tool, place, undefined, "")
       case "namespace": {
         const { description, name, tools } = tool
-        if (typeof name !== "string") return refused(`${place}.name`, "a namespace has a name.")
+        if (!isName(name)) return refused(`${place}.name`, nameFault)
         return Result.map(
           Result.all(
             blocksIn(tools).map((member, at) =>
@@ -94,7 +98,7 @@ export class Tools {
 
   #addNamed(tool: Members, place: string, namespace: unknown, before: string): Read<ReadonlyArray<string>> {
     const { defer_loading, name, parameters, strict, type } = tool
-    if (typeof name !== "string" || name === "") return refused(`${place}.name`, "a tool has a name.")
+    if (!isName(name)) return refused(`${place}.name`, nameFault)
     // A tool that was found is loaded.
     if (defer_loading === true && place.startsWith("tools.")) {
       if (this.#isSearched) return Result.succeed([])
@@ -180,7 +184,7 @@ export class Tools {
 
   #namedChoice({ name, namespace, type }: Members): Members | null {
     if (type === "tool_search") return chosen(this.names.nameOf({ kind: "tool_search" }))
-    if ((type !== "function" && type !== "custom") || typeof name !== "string") return null
+    if ((type !== "function" && type !== "custom") || !isName(name)) return null
     return chosen(this.names.nameOf(declaredTool(type, name, namespace)))
   }
 }

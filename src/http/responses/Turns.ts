@@ -12,7 +12,7 @@ import { blocksIn, contentOf, kindOf, type Read, refused, textOf } from "../mess
 import { type Notes } from "./Notes.ts"
 import { argumentsOf, foreign, partOf, partsOf, textPart } from "./Parts.ts"
 import { thoughtsOfItem } from "./Thoughts.ts"
-import { declaredTool, type Tools } from "./Tools.ts"
+import { declaredTool, isName, nameFault, type Tools } from "./Tools.ts"
 
 interface Call {
   readonly id: string
@@ -175,7 +175,7 @@ class Turns {
 
   #call(item: Members, place: string, kind: "function" | "custom", given: string): Read<void> {
     const { call_id, name, namespace } = item
-    if (typeof name !== "string") return refused(`${place}.name`, "a call names its tool.")
+    if (!isName(name)) return refused(`${place}.name`, nameFault)
     return this.#addCall(call_id, place, this.#tools.names.nameOf(declaredTool(kind, name, namespace)), given)
   }
 

@@ -204,9 +204,19 @@ it("bounds the tools of a request, wherever they are declared", () => {
   assert.strictEqual(Result.isFailure(refused) ? refused.failure.param : null, `input.1.tools.${half}`)
 })
 
-it("refuses a tool and a namespace without a name", () => {
-  for (const tool of [{ type: "function" }, { type: "namespace", tools: [] }]) {
-    const refused = read({ tools: [tool] })
-    assert.strictEqual(Result.isFailure(refused) ? refused.failure.param : null, "tools.0.name")
+it("refuses tools, namespaces and calls without a name, and with a longer one", () => {
+  const param = (more: Members) => {
+    const refused = read(more)
+    return Result.isFailure(refused) ? refused.failure.param : null
   }
+  for (const name of [undefined, "", 1, "x".repeat(257)]) {
+    assert.strictEqual(param({ tools: [{ type: "function", name }] }), "tools.0.name")
+    assert.strictEqual(param({ tools: [{ type: "namespace", name, tools: [] }] }), "tools.0.name")
+    assert.strictEqual(
+      param({ tools: [{ type: "namespace", name: "a", tools: [{ type: "custom", name }] }] }),
+      "tools.0.tools.0.name"
+    )
+    assert.strictEqual(param({ input: [{ type: "custom_tool_call", call_id: "c", name, input: "" }] }), "input.0.name")
+  }
+  assert.isNull(param({ tools: [{ type: "function", name: "x".repeat(256) }] }))
 })
