@@ -14,7 +14,7 @@ import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { Counting, CountMemory, textsOf } from "../../src/gateway/tokens/TokenCounter.ts"
 import { countPrompt, loadTables } from "../../src/gateway/tokens/Tokens.ts"
-import { JsonShape } from "../../src/http/body/JsonShape.ts"
+import { JsonShape } from "../../src/domain/JsonShape.ts"
 import { oneTurn } from "../support/turns.ts"
 import { growth } from "./growth.ts"
 

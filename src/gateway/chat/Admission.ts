@@ -35,6 +35,12 @@ export class Admission extends Context.Service<
     ) => <A, R>(
       next: (admitted: Admitted) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+    /** The same for a request that is read once it is admitted. `next` counts its prompt. */
+    readonly admitUnread: (
+      asking: Omit<AdmissionQuery, "prompt">
+    ) => <A, R>(
+      next: (count: (prompt: PromptTexts) => Effect.Effect<Admitted, GatewayError>) => Effect.Effect<A, GatewayError, R>
+    ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /**
      * The same for a preview, which takes a request but no tokens of the minute's limit. Returns
      * the prompt's tokens.
@@ -72,6 +78,21 @@ export class Admission extends Context.Service<
                     )
               )
             }),
+
+        admitUnread: (asking) => (next) =>
+          Effect.suspend(() => {
+            const startedAtMs = clock.currentTimeMillisUnsafe()
+            const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0 }
+            return policy.rateLimit(arrival)((left) =>
+              next((prompt) =>
+                Effect.map(counted(asking.caller, prompt, left), (promptTokens) => ({
+                  ...arrival,
+                  startedAtMs,
+                  promptTokens
+                }))
+              )
+            )
+          }),
 
         preview: ({ caller, note, prompt }) =>
           Effect.suspend(() => {

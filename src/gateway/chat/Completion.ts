@@ -14,7 +14,7 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
 import { Meter } from "../billing/Meter.ts"
-import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
+import { Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
 import { Cache, type CacheEntry } from "../cache/Cache.ts"
 import { Idempotency } from "../idempotency/Idempotency.ts"
@@ -22,10 +22,9 @@ import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../reply/ExcludedReasoning.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
-import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
+import { wantsNewAnswer } from "../request/CacheControl.ts"
 import { sessionIdOf } from "../request/Conversation.ts"
 import { findCandidate, withOrigin } from "../request/RequestPlan.ts"
-import { type Note } from "../request/ResponseMetadata.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Router } from "../routing/Router.ts"
 import { BUDGET, ROUTE, staged } from "../telemetry/RequestTrace.ts"
@@ -34,17 +33,11 @@ import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Admission, type Admitted } from "./Admission.ts"
 import { cacheHit, storeAnswer, tracedLookup } from "./CachedAnswer.ts"
 import { chatPlanInput } from "./ChatPlanInput.ts"
+import { type ChatMetered } from "./ChatMetered.ts"
 import { type ChatQuery } from "./ChatQuery.ts"
 import { completionReplay } from "./CompletionReplay.ts"
 import { Planner } from "./Planner.ts"
 import { Policy } from "./Policy.ts"
-
-/** A running request, with the log that the router writes. */
-interface ChatMetered extends MeteredRequest<ChatRequest> {
-  readonly log: AttemptLog
-  readonly control: CacheControl
-  readonly note: Note
-}
 
 type Answering = Effect.Effect<Answer, GatewayError, Scope.Scope>
 type Completing = Effect.Effect<Completed, GatewayError, Scope.Scope>
@@ -57,6 +50,11 @@ export class Completion extends Context.Service<
      * the calls and settles the request.
      */
     readonly run: (query: ChatQuery) => Completing
+    /** The same for a request that is costly to read: the limits of requests come before that. */
+    readonly runUnread: (
+      asking: Pick<ChatQuery, "caller" | "note" | "trace">,
+      read: Effect.Effect<ChatQuery, GatewayError>
+    ) => Completing
   }
 >()("tollgate/gateway/chat/Completion") {
   static readonly layer = (options: { readonly modelsFallback: ReadonlyArray<string> }) =>
@@ -287,7 +285,16 @@ export class Completion extends Context.Service<
           )
         }
 
-        return Completion.of({ run })
+        const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
+          note({ operation: "chat", tier: caller.key.tier })
+          return admission.admitUnread({ caller, note, trace })((count) =>
+            Effect.flatMap(read, (query) =>
+              Effect.flatMap(count(chatTexts(query.request)), (arrived) => admitted(query, arrived))
+            )
+          )
+        }
+
+        return Completion.of({ run, runUnread })
       })
     )
 }

@@ -7,8 +7,11 @@
  * Without a retention nothing is kept. A response that cannot be kept is answered all the same.
  */
 import { Clock, Context, Effect, Layer, Option, Predicate, type Redacted } from "effect"
-import { gatewayError, type GatewayError, InvalidRequest, NotFound } from "../../domain/Errors.ts"
+import { gatewayError, type GatewayError, InvalidRequest, NotFound, Overloaded } from "../../domain/Errors.ts"
+import { parseExactly, parseJson } from "../../domain/Json.ts"
+import { JsonShape } from "../../domain/JsonShape.ts"
 import { DAY_MS } from "../../domain/Money.ts"
+import { makeTurns } from "../../domain/Turns.ts"
 import { ResponseStore } from "../../store/responses/ResponseStore.ts"
 import { KEY_BYTES, keyMaterial, makeSealing } from "../Sealing.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
@@ -27,8 +30,13 @@ export interface KeptResponse {
   readonly input: ReadonlyArray<Members>
 }
 
-/** A longer text is not kept. It is what of a conversation a client must send again at most. */
+/**
+ * A longer JSON text is not kept, nor one that is more complex than the body of a request may be.
+ */
 export const MAX_KEPT_CHARACTERS = 8_388_608
+
+/** Each step with a longer text takes a turn of its own. */
+const LARGE_CHARACTERS = 1_048_576
 
 /** What a key may keep, sealed. Its oldest responses are deleted beyond it. */
 export const MAX_KEY_BYTES = 268_435_456
@@ -49,8 +57,15 @@ export class StoredResponses extends Context.Service<
     readonly keeps: (store: boolean | null | undefined) => boolean
     /** Stores a response. False if that was not possible, which is logged. */
     readonly keep: (keeper: Keeper, kept: KeptResponse) => Effect.Effect<boolean>
-    /** The items of a conversation up to and with this response, for `previous_response_id`. */
-    readonly history: (keeper: Keeper, id: string) => Effect.Effect<ReadonlyArray<Members>, GatewayError>
+    /**
+     * The items of a conversation up to and with this response, for `previous_response_id`.
+     * `hasRoom`: whether the process has room for a text of so many characters.
+     */
+    readonly history: (
+      keeper: Keeper,
+      id: string,
+      hasRoom: (characters: number) => boolean
+    ) => Effect.Effect<ReadonlyArray<Members>, GatewayError>
     readonly get: (keeper: Keeper, id: string) => Effect.Effect<KeptResponse, GatewayError>
     /** Deletes a response of the key, whichever of its secrets it was stored under. */
     readonly remove: (keyId: string, id: string) => Effect.Effect<void, GatewayError>
@@ -63,6 +78,8 @@ export class StoredResponses extends Context.Service<
       StoredResponses,
       Effect.gen(function* () {
         const store = yield* ResponseStore
+        const turns = yield* makeTurns
+        const turn = (text: string) => (text.length > LARGE_CHARACTERS ? turns.next : Effect.void)
         /** Bytes that this process stored since it trimmed the key. */
         const stored = new Map<string, number>()
 
@@ -83,6 +100,9 @@ export class StoredResponses extends Context.Service<
             if (retentionDays === null) return false
             const text = JSON.stringify(kept)
             if (text.length > MAX_KEPT_CHARACTERS) return false
+            yield* turn(text)
+            if (shapeOf(text).excess !== null) return false
+            yield* turn(text)
             const { id } = kept.response
             const sealed = yield* sealingOf(keeper, id).close(text)
             const expiresAtMs = (yield* Clock.currentTimeMillis) + retentionDays * DAY_MS
@@ -93,25 +113,41 @@ export class StoredResponses extends Context.Service<
           Effect.catchCause((cause) => Effect.as(Effect.logWarning("a response could not be stored", cause), false))
         )
 
-        const find = Effect.fnUntraced(function* (keeper: Keeper, id: string) {
-          if (retentionDays === null || !idForm.test(id)) return Option.none<KeptResponse>()
+        /** The text of a response. None: this caller has no such response. */
+        const textOf = Effect.fnUntraced(function* (keeper: Keeper, id: string) {
+          if (retentionDays === null || !idForm.test(id)) return Option.none<string>()
           const found = yield* store.find({ keyId: keeper.keyId, id }, yield* Clock.currentTimeMillis)
-          if (Option.isNone(found)) return Option.none<KeptResponse>()
-          const text = yield* Effect.option(sealingOf(keeper, id).open(found.value))
-          return Option.isNone(text) ? Option.none<KeptResponse>() : Option.some(yield* keptIn(text.value))
+          return Option.isNone(found)
+            ? Option.none<string>()
+            : yield* Effect.option(sealingOf(keeper, id).open(found.value))
         }, orUnavailable)
 
-        const history = Effect.fn("StoredResponses.history")(function* (keeper: Keeper, id: string) {
+        const keptIn = Effect.fnUntraced(function* (text: string) {
+          yield* turn(text)
+          const { hasLongNumber } = shapeOf(text)
+          yield* turn(text)
+          const kept = hasLongNumber ? parseExactly(text) : parseJson(text)
+          if (isKept(kept)) return kept
+          return yield* Effect.die(new Error("what was sealed here is no response, which is impossible"))
+        })
+
+        const history = Effect.fn("StoredResponses.history")(function* (
+          keeper: Keeper,
+          id: string,
+          hasRoom: (characters: number) => boolean
+        ) {
           if (retentionDays === null) return yield* gatewayError(switchedOff)
-          const found = yield* find(keeper, id)
-          if (Option.isNone(found)) return yield* gatewayError(notContinued(id))
-          const { input, response } = found.value
+          const text = yield* textOf(keeper, id)
+          if (Option.isNone(text)) return yield* gatewayError(notContinued(id))
+          if (!hasRoom(text.value.length)) return yield* gatewayError(new Overloaded())
+          const { input, response } = yield* keptIn(text.value)
           return [...input, ...response.output]
         })
 
         const get = Effect.fn("StoredResponses.get")(function* (keeper: Keeper, id: string) {
-          const found = yield* find(keeper, id)
-          return Option.isSome(found) ? found.value : yield* gatewayError(new NotFound({ what: "response", id }))
+          const text = yield* textOf(keeper, id)
+          if (Option.isSome(text)) return yield* keptIn(text.value)
+          return yield* gatewayError(new NotFound({ what: "response", id }))
         })
 
         const remove = Effect.fn("StoredResponses.remove")(function* (keyId: string, id: string) {
@@ -147,11 +183,10 @@ const sealingOf = ({ keyId, secret }: Keeper, id: string) => {
 const isKept = (value: unknown): value is KeptResponse =>
   Predicate.isObject(value) && Predicate.isObject(value["response"]) && Array.isArray(value["input"])
 
-const keptIn = (text: string): Effect.Effect<KeptResponse> => {
-  const kept: unknown = JSON.parse(text)
-  return isKept(kept)
-    ? Effect.succeed(kept)
-    : Effect.die(new Error("what was sealed here is no response, which is impossible"))
+const shapeOf = (text: string) => {
+  const shape = new JsonShape()
+  const excess = shape.take(Buffer.from(text))
+  return { excess, hasLongNumber: shape.hasLongNumber }
 }
 
 const refusal = (code: string, message: string): InvalidRequest =>

@@ -8,6 +8,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { type GatewayError } from "../../../src/domain/Errors.ts"
+import { parseExactly } from "../../../src/domain/Json.ts"
+import { MAX_VALUES } from "../../../src/domain/JsonShape.ts"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import {
   type Keeper,
@@ -48,14 +50,14 @@ it.effect("a kept response is read again, and continued with its question and it
     const responses = yield* StoredResponses
     assert.isTrue(yield* responses.keep(mine, kept("resp_1")))
     assert.deepStrictEqual(yield* responses.get(mine, "resp_1"), kept("resp_1"))
-    assert.deepStrictEqual(yield* responses.history(mine, "resp_1"), [
+    assert.deepStrictEqual(yield* responses.history(mine, "resp_1", () => true), [
       ...kept("resp_1").input,
       ...kept("resp_1").response.output
     ])
     yield* responses.remove(mine.keyId, "resp_1")
     assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "NotFound")
-    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1")), unknown("resp_1"))
+    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), unknown("resp_1"))
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
@@ -70,7 +72,7 @@ it.effect("another key, and another secret of the key, read nothing and are told
     ]
     for (const stranger of strangers) {
       assert.strictEqual(yield* refusal(responses.get(stranger, "resp_1")), "NotFound")
-      assert.strictEqual(yield* refusal(responses.history(stranger, "resp_1")), unknown("resp_1"))
+      assert.strictEqual(yield* refusal(responses.history(stranger, "resp_1", () => true)), unknown("resp_1"))
     }
     assert.strictEqual(yield* refusal(responses.remove("key_other", "resp_1")), "NotFound")
     assert.deepStrictEqual(yield* responses.get(mine, "resp_1"), kept("resp_1"))
@@ -96,7 +98,7 @@ it.effect("without a retention nothing is kept, and continuing says so", () =>
     const responses = yield* StoredResponses
     assert.isFalse(responses.keeps(true))
     assert.isFalse(yield* responses.keep(mine, kept("resp_1")))
-    const said = yield* refusal(responses.history(mine, "resp_1"))
+    const said = yield* refusal(responses.history(mine, "resp_1", () => true))
     assert.match(said, /^unsupported_parameter previous_response_id: .*'input'.*responses\.retention_days/)
     assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "NotFound")
@@ -119,7 +121,7 @@ it.effect("responses expire after the retention, and are then deleted", () =>
     yield* responses.get(mine, "resp_1")
     yield* TestClock.adjust(1)
     assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
-    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1")), unknown("resp_1"))
+    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), unknown("resp_1"))
     yield* Layer.build(Retention.layer({ archiveDays: null, retentionDays: null }))
     yield* TestClock.adjust("31 seconds")
     assert.strictEqual(yield* store.deleteExpired(9 * DAY, 10), 0)
@@ -131,6 +133,34 @@ it.effect("responses expire after the retention, and are then deleted", () =>
       )
     )
   )
+)
+
+it.effect("a conversation that the process has no room for is not read", () =>
+  Effect.gen(function* () {
+    const responses = yield* StoredResponses
+    const asked: Array<number> = []
+    const hasRoom = (characters: number) => asked.push(characters) > 1
+    yield* responses.keep(mine, kept("resp_1"))
+    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", hasRoom)), "Overloaded")
+    assert.lengthOf(yield* responses.history(mine, "resp_1", hasRoom), 2)
+    assert.deepStrictEqual(
+      asked,
+      Array.from({ length: 2 }, () => JSON.stringify(kept("resp_1")).length)
+    )
+  }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
+)
+
+it.effect("numbers keep their digits, and more values than a body may have are not kept", () =>
+  Effect.gen(function* () {
+    const responses = yield* StoredResponses
+    const exact = parseExactly('{"type":"message","role":"user","content":"a","seed":12345678901234567890}')
+    const own = { ...kept("resp_1"), input: [exact as KeptResponse["input"][number]] }
+    assert.isTrue(yield* responses.keep(mine, own))
+    const [first] = yield* responses.history(mine, "resp_1", () => true)
+    assert.include(JSON.stringify(first), '"seed":12345678901234567890}')
+    const many = [{ type: "message", role: "user", content: Array.from({ length: MAX_VALUES }, () => 0) }]
+    assert.isFalse(yield* responses.keep(mine, { ...kept("resp_2"), input: many }))
+  }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
 it.effect("a response that is too large is not kept", () =>
@@ -178,7 +208,7 @@ it.effect("a database that is away refuses to continue, and does not stop an ans
   return Effect.gen(function* () {
     const responses = yield* StoredResponses
     assert.isFalse(yield* responses.keep(mine, kept("resp_1")))
-    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1")), "DependencyUnavailable")
+    assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), "DependencyUnavailable")
     assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "DependencyUnavailable")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "DependencyUnavailable")
     yield* responses.removeAll(mine.keyId)
@@ -192,7 +222,7 @@ it.effect("an id of another form is not looked up", () =>
       assert.strictEqual(yield* refusal(responses.get(mine, id)), "NotFound")
       assert.strictEqual(yield* refusal(responses.remove(mine.keyId, id)), "NotFound")
     }
-    assert.isBelow((yield* refusal(responses.history(mine, "x".repeat(1_000_000)))).length, 300)
+    assert.isBelow((yield* refusal(responses.history(mine, "x".repeat(1_000_000), () => true))).length, 300)
   }).pipe(Effect.provide(keeping(30, Layer.mock(ResponseStore, {}))))
 )
 

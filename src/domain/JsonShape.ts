@@ -3,7 +3,7 @@
  * that would block the process is refused before it is parsed. It also detects numbers with more
  * digits than a double keeps. It does not check whether the text is valid JSON.
  */
-import { MAX_DEPTH } from "../../domain/Json.ts"
+import { MAX_DEPTH } from "./Json.ts"
 
 /** Most values. An empty list or object counts as two. */
 export const MAX_VALUES = 500_000
