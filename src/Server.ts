@@ -1,6 +1,7 @@
 /**
  * Composes the gateway's layers over the stores of Start.ts. Tests and other programs use `gateway`
- * and `routes` with their own layers. SIGHUP rebuilds all but stores, circuits, figures and port.
+ * and `routes` with their own layers. SIGHUP rebuilds the services from the settings file; stores,
+ * circuits, statistics and the port stay.
  */
 import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
 import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
@@ -216,6 +217,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         PrivacyRoutes.layer,
         GenerationRoutes.layers,
         RequestRoutes.layers,
+        ResponseRoutes.layerStored,
         UsageRoutes.layers,
         KeyRoutes.layers,
         AdminRoutes.layer,
@@ -270,10 +272,6 @@ const listeners = (settings: SettingsShape) =>
     ? Layer.empty
     : Layer.provideMerge(Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer), Webhooks.layer(settings.webhooks))
 
-/** Runs before the first request is served. */
-const firstKeyMade = (settings: SettingsShape) =>
-  Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))
-
 /** Everything except the stores, and the startup banner once all is running. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(startupBanner(settings, admin), loadTables)).pipe(
@@ -285,7 +283,9 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
         Retention.layer(settings.generations)
       )
     ),
-    Layer.provide(Layer.provide(Layer.effectDiscard(serve(settings, admin)), firstKeyMade(settings))),
+    Layer.provide(Layer.effectDiscard(serve(settings, admin))),
+    // Before the first request is served.
+    Layer.provide(Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))),
     Layer.provide(Listener.layerHttp(settings)),
     Layer.provide(Listener.layer({ ...settings.server, graceMs: settings.shutdownGraceMs })),
     Layer.provide(

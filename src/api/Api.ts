@@ -17,7 +17,7 @@ import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { PortalGroup } from "./signin/Portal.ts"
-import { ResponsesGroup } from "./Responses.ts"
+import { ResponsesGroup, StoredResponsesGroup } from "./Responses.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
 import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
@@ -36,6 +36,7 @@ export const parseOptions = { errors: "all" } as const
 export class BuiltApi extends HttpApi.make("tollgate")
   .add(RouteGroup)
   .add(ModelsGroup)
+  .add(StoredResponsesGroup)
   .add(GenerationsGroup)
   .add(UsageGroup)
   .add(KeysGroup)

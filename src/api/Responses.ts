@@ -1,5 +1,8 @@
-/** OpenAI's Responses API: `POST /v1/responses`, answered whole or as server-sent events. */
-import { Schema } from "effect"
+/**
+ * OpenAI's Responses API: `POST /v1/responses`, answered whole or as server-sent events, and the
+ * responses that were stored.
+ */
+import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Free, open } from "../domain/WireMembers.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
@@ -7,6 +10,8 @@ import { BodyBytes, errors } from "./Failure.ts"
 import { ResponsesRequest } from "./responses/Request.ts"
 import { ResponsesValidation } from "./ResponsesErrors.ts"
 import { CompletionHeaders } from "./schemas/CompletionHeaders.ts"
+import { limit } from "./schemas/Paging.ts"
+import { text } from "./schemas/Texts.ts"
 
 const Tokens = Schema.Int.annotate({ default: 0 })
 
@@ -92,3 +97,70 @@ export class ResponsesGroup extends HttpApiGroup.make("responses")
   .middleware(ResponsesValidation)
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Responses" })) {}
+
+const params = { response_id: Schema.String }
+
+/** Members that only matter to other answers are accepted and ignored, such as `include`. */
+const retrieveQuery = {
+  stream: Schema.optionalKey(text(16)).annotateKey({ description: "A stored response is not streamed again." })
+}
+
+const DeletedResponse = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("response"),
+  deleted: Schema.Literal(true)
+}).annotate({ identifier: "DeletedResponse" })
+
+const InputItems = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(Free),
+  first_id: Schema.NullOr(Schema.String),
+  last_id: Schema.NullOr(Schema.String),
+  has_more: Schema.Boolean
+}).annotate({ identifier: "InputItems" })
+
+export class StoredResponsesGroup extends HttpApiGroup.make("storedResponses")
+  .add(
+    HttpApiEndpoint.get("retrieve", "/v1/responses/:response_id", {
+      params,
+      query: retrieveQuery,
+      success: ModelResponse,
+      error: errors(400, 403, 404, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a stored response",
+        description: "As it was answered. The key that made it reads it until its time is over."
+      })
+    ),
+    HttpApiEndpoint.delete("remove", "/v1/responses/:response_id", {
+      params,
+      success: DeletedResponse,
+      error: errors(403, 404, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete a stored response",
+        description: "Responses that continued it keep its items."
+      })
+    ),
+    HttpApiEndpoint.get("inputItems", "/v1/responses/:response_id/input_items", {
+      params,
+      query: {
+        limit: limit(100, 20),
+        order: Schema.Literals(["asc", "desc"])
+          .annotate({ default: "desc" })
+          .pipe(Schema.withDecodingDefaultKey(Effect.succeed("desc" as const))),
+        after: Schema.optionalKey(text(256)).annotateKey({ description: "The id of the last item of the page before." })
+      },
+      success: InputItems,
+      error: errors(400, 403, 404, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the input of a stored response",
+        description: "All items that it answered: those of the conversation that it continued, and its own."
+      })
+    )
+  )
+  .middleware(ResponsesValidation)
+  .middleware(Authorization)
+  .annotateEndpoints(RequiredScope, "chat:write")
+  .annotateMerge(OpenApi.annotations({ title: "Responses: stored" })) {}

@@ -28,6 +28,9 @@ const table: Readonly<Record<string, Opener>> = {
   "POST /v1/messages": "chat:write",
   "POST /v1/messages/count_tokens": "chat:write",
   "POST /v1/responses": "chat:write",
+  "GET /v1/responses/{response_id}": "chat:write",
+  "DELETE /v1/responses/{response_id}": "chat:write",
+  "GET /v1/responses/{response_id}/input_items": "chat:write",
   "POST /v1/embeddings": "embeddings:write",
   "POST /v1/route/preview": "chat:write",
   "GET /v1/models": "models:read",
@@ -87,6 +90,7 @@ const table: Readonly<Record<string, Opener>> = {
 const nobody = "0".repeat(32)
 const ids: Readonly<Record<string, string>> = {
   generation_id: `gen_${nobody}`,
+  response_id: `resp_${"0".repeat(32)}`,
   key_id: `key_${nobody}`,
   user_id: `usr_${nobody}`,
   session_id: `ses_${nobody}`,

@@ -13,9 +13,11 @@ import { reasons } from "../support/reasons.ts"
 
 const metered = ["POST /v1/chat/completions", "POST /v1/messages", "POST /v1/responses", "POST /v1/embeddings"]
 const previews = ["POST /v1/route/preview", "POST /v1/privacy/preview", "POST /v1/messages/count_tokens"]
+const oneResponse = ["GET /v1/responses/1", "DELETE /v1/responses/1", "GET /v1/responses/1/input_items"]
 const ofKeys = [
   ...metered,
   ...previews,
+  ...oneResponse,
   "GET /v1/models",
   "GET /v1/generations/1",
   "GET /v1/generations",
@@ -110,8 +112,8 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
           return ["DELETE /auth/sessions/1"]
         case "user":
           return ["PATCH /v1/admin/users/1"]
-        // No endpoint answers it yet.
         case "response":
+          return oneResponse
         case "route":
           return null
       }

@@ -73,16 +73,23 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
     new PrivacyBlocked({ counts: {}, cause: "unsearched" })
   ],
   ModelNotFound: [new ModelNotFound({ model: "test/small", ambiguous: [], nearest: null })],
-  NotFound: (["generation", "key", "route", "session", "user"] as const).map((what) => new NotFound({ what, id: "" })),
+  NotFound: (["generation", "key", "response", "route", "session", "user"] as const).map(
+    (what) => new NotFound({ what, id: "" })
+  ),
   MethodNotAllowed: [new MethodNotAllowed({ allow: [] })],
   NoEligibleProvider: [new NoEligibleProvider({ model: "test/small", excluded: [] })],
   ContextLengthExceeded: [
     new ContextLengthExceeded({ message: null, promptTokens: 2, contextLength: 1, param: "messages" })
   ],
   KeyRevoked: [new KeyRevoked()],
-  InvalidRequest: [null, "unsupported_parameter", "thread_unsupported_request", "invalid_encoding", "invalid_span"].map(
-    invalid
-  ),
+  InvalidRequest: [
+    null,
+    "unsupported_parameter",
+    "thread_unsupported_request",
+    "previous_response_not_found",
+    "invalid_encoding",
+    "invalid_span"
+  ].map(invalid),
   KeyRotated: [new KeyRotated()],
   IdempotencyConflict: [new IdempotencyConflict({ kind: "running" }), new IdempotencyConflict({ kind: "other_body" })],
   GenerationRunning: [new GenerationRunning({ retryAfterMs: 1 })],

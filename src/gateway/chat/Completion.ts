@@ -274,8 +274,7 @@ export class Completion extends Context.Service<
           )
         })
 
-        // The limits of requests a minute and of concurrent requests come first, before the prompt
-        // is counted.
+        // The limits of requests come before the prompt is counted.
         const run = (query: ChatQuery) => {
           const { caller, note, request, trace = null } = query
           note({ operation: "chat", tier: caller.key.tier })
@@ -288,9 +287,10 @@ export class Completion extends Context.Service<
         const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
           note({ operation: "chat", tier: caller.key.tier })
           return admission.admitUnread({ caller, note, trace })((count) =>
-            Effect.flatMap(read, (query) =>
-              Effect.flatMap(count(chatTexts(query.request)), (arrived) => admitted(query, arrived))
-            )
+            Effect.flatMap(read, (query) => {
+              trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
+              return Effect.flatMap(count(chatTexts(query.request)), (arrived) => admitted(query, arrived))
+            })
           )
         }
 

@@ -5,8 +5,9 @@
  * Payload.ts).
  */
 import { Context, Effect, Layer, type SchemaIssue } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { HttpApi, HttpApiError, type HttpApiGroup } from "effect/http-api"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpApi, type HttpApiEndpoint, HttpApiError, type HttpApiGroup } from "effect/http-api"
+import { ResponsesValidation } from "../../api/ResponsesErrors.ts"
 import { BodyBytes, Validation, type ValidationError } from "../../api/Failure.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { BodyReader, hasBody, withText } from "./Body.ts"
@@ -16,42 +17,44 @@ import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
 import { type Beyond, excessFault, jsonFault, schemaFaults, typeFault } from "./JsonBody.ts"
 import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
 
-export const layer = Layer.effect(
-  Validation,
-  Effect.gen(function* () {
-    const bodyReader = yield* BodyReader
-    const faultsBeyondSchema = yield* makeFaultsBeyondSchema
-    return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const state = yield* CurrentRequest
-      const { share } = state
-      const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
-      if (misplaced.length > 0) return validationResponse(misplaced, state)
-      let body = ""
-      let handler = httpEffect
-      if (hasBody(request)) {
-        const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
-        const admitted = maxBytes === undefined ? bodyReader.admit(share) : Effect.void
-        const read = yield* Effect.result(Effect.andThen(admitted, bodyReader.read(request, share, maxBytes)))
-        if (read._tag === "Failure") return errorResponse(read.failure, state)
-        if (read.success._tag === "TooComplex") {
-          return validationResponse([excessFault(read.success.excess)], state)
-        }
-        body = read.success.text
-        const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
-        if (mistyped !== undefined) return validationResponse([mistyped], state)
-        handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))
+const make = Effect.gen(function* () {
+  const bodyReader = yield* BodyReader
+  const faultsBeyondSchema = yield* makeFaultsBeyondSchema
+  return Effect.fnUntraced(function* <E, R>(
+    httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    { endpoint, group }: { readonly endpoint: HttpApiEndpoint.Top; readonly group: HttpApiGroup.Top }
+  ) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const state = yield* CurrentRequest
+    const { share } = state
+    const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
+    if (misplaced.length > 0) return validationResponse(misplaced, state)
+    let body = ""
+    let handler = httpEffect
+    if (hasBody(request)) {
+      const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
+      const admitted = maxBytes === undefined ? bodyReader.admit(share) : Effect.void
+      const read = yield* Effect.result(Effect.andThen(admitted, bodyReader.read(request, share, maxBytes)))
+      if (read._tag === "Failure") return errorResponse(read.failure, state)
+      if (read.success._tag === "TooComplex") {
+        return validationResponse([excessFault(read.success.excess)], state)
       }
-      return yield* Effect.catch(handler, (error) => {
-        if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
-        return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
-          const detail = detailOf(error, request, body, beyond)
-          return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, state))
-        })
+      body = read.success.text
+      const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
+      if (mistyped !== undefined) return validationResponse([mistyped], state)
+      handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))
+    }
+    return yield* Effect.catch(handler, (error) => {
+      if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
+      return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
+        const detail = detailOf(error, request, body, beyond)
+        return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, state))
       })
     })
   })
-)
+})
+
+export const layer = Layer.merge(Layer.effect(Validation, make), Layer.effect(ResponsesValidation, make))
 
 const detailOf = (
   error: HttpApiError.HttpApiSchemaError,

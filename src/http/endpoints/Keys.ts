@@ -7,6 +7,7 @@ import { type ApiKey, type UpdateKeyRequest } from "../../api/Keys.ts"
 import { allScopes, statusOf } from "../../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
 import { ApiKeys, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKeys.ts"
+import { StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
 
@@ -15,6 +16,7 @@ const layer = HttpApiBuilder.group(
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const apiKeys = yield* ApiKeys
+    const responses = yield* StoredResponses
     const check = yield* makeCheck
     return handlers.handleAll({
       create: ({ payload: asked }) =>
@@ -51,7 +53,13 @@ const layer = HttpApiBuilder.group(
         guard(
           check(payload, "changed", (checked) => Effect.map(apiKeys.change(params.key_id, changeOf(checked)), keyWire))
         ),
-      revoke: ({ params }) => guard(Effect.map(apiKeys.revoke(params.key_id), keyWire)),
+      revoke: ({ params }) =>
+        guard(
+          Effect.map(
+            Effect.tap(apiKeys.revoke(params.key_id), () => responses.removeAll(params.key_id)),
+            keyWire
+          )
+        ),
       rotate: ({ params, payload }) =>
         guard(Effect.map(apiKeys.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))
     })

@@ -7,6 +7,7 @@ import { type OwnUsage } from "../../api/signin/Portal.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
 import { type UserRecord } from "../../domain/User.ts"
+import { StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { Portal, type Usage } from "../../gateway/signin/Portal.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
@@ -21,6 +22,7 @@ export const layer = HttpApiBuilder.group(
   "portal",
   Effect.fnUntraced(function* (handlers) {
     const portal = yield* Portal
+    const responses = yield* StoredResponses
     const check = yield* makeCheck
     return handlers.handleAll({
       list: ({ query }) =>
@@ -61,7 +63,13 @@ export const layer = HttpApiBuilder.group(
             Effect.map(portal.change(user, params.key_id, changeOf(checked)), keyWire)
           )
         ),
-      revoke: ({ params }) => asUser((user) => Effect.map(portal.revoke(user, params.key_id), keyWire)),
+      revoke: ({ params }) =>
+        asUser((user) =>
+          Effect.map(
+            Effect.tap(portal.revoke(user, params.key_id), () => responses.removeAll(params.key_id)),
+            keyWire
+          )
+        ),
       rotate: ({ params, payload }) =>
         asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),
       grants: () =>

@@ -1,4 +1,5 @@
 /** A response as a whole: its members in every state, and a whole chat completion as a response. */
+import { Effect } from "effect"
 import { type ModelResponse, type ResponseFault } from "../../api/Responses.ts"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type Members, type UsageInfo } from "../../domain/Chat.ts"
@@ -14,6 +15,8 @@ import { responseUsage } from "./Usage.ts"
 export interface ResponseForm {
   readonly payload: ResponsesRequest
   readonly tools: Pick<ToolNames, "declared">
+  /** Stores a response, and returns whether it could. Null: it is not to be stored. */
+  readonly keep: ((response: ModelResponse) => Effect.Effect<boolean>) | null
 }
 
 /** `id` and the time of a response, in Unix milliseconds. */
@@ -31,7 +34,7 @@ export const nameOf = ({ completionId, createdAtMs }: Head): ResponseName => ({
 export const suffixOf = ({ id }: ResponseName): string => id.slice(id.indexOf("_") + 1)
 
 /** A response that has begun. */
-export const begunResponse = ({ createdAtMs, id }: ResponseName, { payload }: ResponseForm): ModelResponse => ({
+export const begunResponse = ({ createdAtMs, id }: ResponseName, { keep, payload }: ResponseForm): ModelResponse => ({
   id,
   object: "response",
   created_at: Math.floor(createdAtMs / 1_000),
@@ -57,7 +60,7 @@ export const begunResponse = ({ createdAtMs, id }: ResponseName, { payload }: Re
   max_output_tokens: payload.max_output_tokens ?? null,
   max_tool_calls: payload.max_tool_calls ?? null,
   previous_response_id: payload.previous_response_id ?? null,
-  store: false,
+  store: keep !== null,
   background: false,
   truncation: payload.truncation ?? "disabled",
   service_tier: payload.service_tier ?? "default",
@@ -106,6 +109,20 @@ export const endedResponse = (
   usage: told.usage === null ? null : responseUsage(told.usage),
   ...(typeof told.serviceTier === "string" ? { service_tier: told.serviceTier } : {})
 })
+
+export const unstored = (response: ModelResponse): ModelResponse => ({ ...response, store: false })
+
+/**
+ * A response that has ended, once it is stored; one that could not be stored says so. Null: it is
+ * not to be stored.
+ */
+export const storedResponse = (
+  response: ModelResponse,
+  { keep }: Pick<ResponseForm, "keep">
+): Effect.Effect<ModelResponse> | null =>
+  keep === null || response.status === "failed"
+    ? null
+    : Effect.map(keep(response), (isStored) => (isStored ? response : unstored(response)))
 
 export const responseOf = (
   { endedAtMs, head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>,

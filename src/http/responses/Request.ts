@@ -106,16 +106,13 @@ const given = (name: string, value: unknown): Members =>
   value === undefined || value === null ? {} : { [name]: value }
 
 /** What no provider can serve through the gateway. */
-const refusals = ({ background, previous_response_id: previous }: ResponsesRequest): Read<void> => {
-  if (background === true) {
-    return refused("background", "responses are not made in the background here. Use `stream: true`.")
-  }
-  return isAsked(previous)
-    ? refused("previous_response_id", "responses are not kept here. Send the whole conversation in `input`.")
+const refusals = ({ background }: ResponsesRequest): Read<void> =>
+  background === true
+    ? refused("background", "responses are not made in the background here. Use `stream: true`.")
     : Result.succeed(undefined)
-}
 
-const itemsOf = (input: ResponsesRequest["input"]): ReadonlyArray<Members> =>
+/** The items of an input: a text is a message of the user. */
+export const itemsOf = (input: ResponsesRequest["input"]): ReadonlyArray<Members> =>
   typeof input === "string" ? [{ role: "user", content: input }] : blocksIn(input)
 
 const instructionsOf = ({ instructions }: ResponsesRequest): ReadonlyArray<ChatMessage> =>

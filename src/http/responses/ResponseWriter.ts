@@ -4,6 +4,7 @@
  * with the second again, because clients do not count comments as a sign of life. The last event
  * has the whole response, and nothing follows it.
  */
+import { Effect } from "effect"
 import { type ModelResponse, type ResponseFault } from "../../api/Responses.ts"
 import { type Members } from "../../domain/Chat.ts"
 import { gatewayError, ProvidersFailed } from "../../domain/Errors.ts"
@@ -19,7 +20,9 @@ import {
   nameOf,
   type ResponseForm,
   type ResponseName,
-  suffixOf
+  storedResponse,
+  suffixOf,
+  unstored
 } from "./Reply.ts"
 import { ResponseItems } from "./ResponseItems.ts"
 
@@ -84,6 +87,7 @@ export class ResponseWriter implements EventWriter {
   #serviceTier: unknown = null
   #error: ResponseFault | null = null
   #isEnded = false
+  #later: Effect.Effect<string> | null = null
 
   constructor(head: Head, events: ResponseEvents) {
     this.#events = events
@@ -117,6 +121,13 @@ export class ResponseWriter implements EventWriter {
     return this.#out
   }
 
+  /** The last event leaves once the response is stored. */
+  later(): Effect.Effect<string> | null {
+    const later = this.#later
+    this.#later = null
+    return later
+  }
+
   end(): string {
     if (this.#isEnded) return ""
     this.#out = this.#events.begin()
@@ -143,6 +154,9 @@ export class ResponseWriter implements EventWriter {
       serviceTier: this.#serviceTier
     }
     const response = endedResponse(this.#events.response, ending, this.#items.output, told)
-    this.#out += this.#events.event(`response.${ending.status}`, { response })
+    const last = (told: ModelResponse) => this.#events.event(`response.${ending.status}`, { response: told })
+    const stored = storedResponse(response, this.#events.form)
+    if (stored === null) this.#out += last(unstored(response))
+    else this.#later = Effect.map(stored, last)
   }
 }

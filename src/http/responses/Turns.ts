@@ -115,7 +115,10 @@ class Turns {
         // The answer that it led to follows.
         return done
       case "item_reference":
-        return refused(place, "items are not kept here. Send the item itself instead of a reference.")
+        return refused(
+          place,
+          "items are not stored here. Send the item itself instead of a reference. The AI SDK does so with `store: false`."
+        )
       default:
         return this.#say("user", foreign(item, `an item of type ${kindOf(item)}`, place, this.#notes))
     }

@@ -13,6 +13,11 @@ export const SILENCE_MS = 15_000
 export interface EventWriter {
   /** Empty: the event is held back, or says nothing in this form. */
   readonly write: (event: CompletionEvent) => string
+  /**
+   * What follows the text of `write` and takes time, such as an event that tells what was stored.
+   * Null: there is none.
+   */
+  readonly later?: () => Effect.Effect<string> | null
   /** The last text. Empty: there is none. */
   readonly end: () => string
 }
@@ -52,6 +57,11 @@ export const makeEncode =
           Effect.flatMap(pull, (batch) => {
             let text = ""
             for (const event of batch) text += writer.write(event)
+            const later = writer.later?.() ?? null
+            if (later !== null) {
+              silence.end()
+              return Effect.map(later, (more) => handOver(text + more))
+            }
             // Held back: the next events bring it.
             return text === "" ? encoded : Effect.succeed(handOver(text))
           }),

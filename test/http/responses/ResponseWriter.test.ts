@@ -57,7 +57,7 @@ tools.nameOf({ kind: "tool_search" })
 const listIssues = tools.nameOf({ kind: "function", name: "list", namespace: "issues" })
 
 const payload: ResponsesRequest = { model: "asked", stream: true }
-const form = { payload, tools }
+const form = { payload, tools, keep: null }
 const events = () => new ResponseEvents(form, () => ({ id: "resp_early", createdAtMs: 0 }))
 
 type Event = ReturnType<typeof JSON.parse>
@@ -198,7 +198,10 @@ it("repeats the request, with a value for each member", () => {
     prompt_cache_key: "k",
     store: true
   }
-  const echo = new ResponseEvents({ payload: { ...payload, ...asked }, tools }, () => ({ id: "r", createdAtMs: 0 }))
+  const echo = new ResponseEvents({ payload: { ...payload, ...asked }, tools, keep: null }, () => ({
+    id: "r",
+    createdAtMs: 0
+  }))
   assert.deepInclude(echo.response, {
     instructions: "Be brief.",
     metadata: { run: "7" },
