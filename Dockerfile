@@ -24,6 +24,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json LICENSE ./
 COPY --from=console /app/dist dist
 COPY src src
+COPY docs docs
 COPY scripts/healthcheck.ts scripts/healthcheck.ts
 USER node
 VOLUME /data

@@ -37,7 +37,7 @@ HttpApi.reflect(Api, {
   }
 })
 
-const pages = /^\/(?:docs|openapi\.json|console(?:\/[^/]*)?)\/?$/
+const pages = /^\/(?:|llms\.txt|docs(?:\/[^/]+){0,2}|openapi\.json|console(?:\/[^/]*)?)\/?$/
 
 /** Responses of any path, sent before an endpoint is matched. */
 const ofTheEdge: ReadonlyMap<number, string> = new Map([[400, "malformed_request"]])

@@ -8,6 +8,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { DocumentedApi } from "../../api/document/Document.ts"
+import { serveDocuments } from "./Documents.ts"
 import { type Asset, respondWith, zippedAsset } from "./Asset.ts"
 import { guardedPage } from "./PageHeaders.ts"
 
@@ -67,4 +68,8 @@ const serve = <E, R>(at: HttpRouter.PathInput, make: Effect.Effect<Page, E, R>) 
     })
   )
 
-export const layer = Layer.merge(serve(path, Effect.scoped(page)), serve("/openapi.json", document))
+export const layer = Layer.mergeAll(
+  serve(path, Effect.scoped(page)),
+  serve("/openapi.json", document),
+  Layer.effectDiscard(serveDocuments)
+)

@@ -8,7 +8,16 @@ import { nearest } from "../../domain/Nearest.ts"
 /** The endpoints of the API, and the pages. */
 const routes = [
   ...Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints)),
-  ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
+  ...[
+    "/",
+    "/llms.txt",
+    "/docs",
+    "/docs/:file",
+    "/docs/:folder/:file",
+    "/openapi.json",
+    "/console",
+    "/console/:file"
+  ].map((path) => ({ method: "GET", path }))
 ].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
 
 const fixedRoutes = routes.filter(({ path }) => !path.includes(":"))

@@ -23,7 +23,7 @@ it.effect("an unreadable path is a 404; another method of a known path lists the
       Effect.map(send(path, { method }), ({ status, text }) => [status, JSON.parse(text).error.code])
     assert.deepStrictEqual(yield* code("GET", "/v1/generations/%zz"), [404, "route_not_found"])
     assert.deepStrictEqual(yield* code("PUT", "/v1/generations/gen_1"), [405, "method_not_allowed"])
-    for (const page of ["/console", "/docs", "/openapi.json"]) {
+    for (const page of ["/", "/console", "/docs", "/llms.txt", "/openapi.json"]) {
       assert.deepStrictEqual(yield* code("POST", page), [405, "method_not_allowed"])
     }
   }).pipe(Effect.provide(app))
@@ -50,7 +50,6 @@ it.effect("an unknown path says which one was perhaps meant", () =>
       ["/v1/moderations", undefined],
       ["/v1/images/generations", undefined],
       ["/v1/generations/%zz", undefined],
-      ["/", undefined],
       ["/v1", undefined],
       ["/nothing/like/it", undefined]
     ]
@@ -93,7 +92,8 @@ it.effect("HEAD of the paths that clients probe is 200, without a key", () =>
     for (const path of ["/", "/api/hello", "/api/hello?x=1"]) {
       const { headers, status, text } = yield* send(path, { method: "HEAD" })
       assert.deepStrictEqual([status, text, headers.has("x-request-id")], [200, "", true])
-      assert.strictEqual((yield* send(path)).status, 404)
+      // GET tells where the documents are, or is a 404.
+      assert.strictEqual((yield* send(path)).status, path === "/" ? 200 : 404)
     }
     assert.strictEqual((yield* send("/api/other", { method: "HEAD" })).status, 404)
   }).pipe(Effect.provide(app))
