@@ -17,32 +17,38 @@ const program = createRequire(import.meta.url).resolve(
   `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`
 )
 
-/** What `claude -p` tells at its end, and the file that it wrote. */
-const run = async (model, prompt, key = gateway.key) => {
+/** A folder with a home beside it, for `use`. */
+const inFolder = async (use) => {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-claude-"))
+  try {
+    mkdirSync(join(directory, "work"))
+    return await use(directory)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** What `claude -p` tells at its end, and the file that it wrote. */
+const runIn = async (directory, { key = gateway.key, model, more = [], prompt }) => {
   const work = join(directory, "work")
-  mkdirSync(work)
-  const child = spawn(
-    program,
-    ["-p", prompt, "--output-format", "json", "--permission-mode", "acceptEdits", "--allowedTools", "Bash(echo:*)"],
-    {
-      cwd: work,
-      env: {
-        PATH: process.env.PATH,
-        HOME: directory,
-        ANTHROPIC_BASE_URL: gateway.url.replace(/\/v1$/, ""),
-        ANTHROPIC_AUTH_TOKEN: key,
-        ANTHROPIC_MODEL: model,
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        // Nothing listens there.
-        HTTPS_PROXY: "http://127.0.0.1:9",
-        NO_PROXY: "127.0.0.1"
-      },
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: LIMIT_MS,
-      killSignal: "SIGKILL"
-    }
-  )
+  const allowed = ["--permission-mode", "acceptEdits", "--allowedTools", "Bash(echo:*)"]
+  const child = spawn(program, ["-p", prompt, "--output-format", "json", ...more, ...allowed], {
+    cwd: work,
+    env: {
+      PATH: process.env.PATH,
+      HOME: directory,
+      ANTHROPIC_BASE_URL: gateway.url.replace(/\/v1$/, ""),
+      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      // Nothing listens there.
+      HTTPS_PROXY: "http://127.0.0.1:9",
+      NO_PROXY: "127.0.0.1"
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: LIMIT_MS,
+    killSignal: "SIGKILL"
+  })
   let out = ""
   child.stdout.on("data", (piece) => (out += piece))
   await new Promise((resolve) => child.once("close", resolve))
@@ -53,10 +59,9 @@ const run = async (model, prompt, key = gateway.key) => {
       return null
     }
   }
-  const file = read()
-  rmSync(directory, { recursive: true, force: true })
-  return { ...JSON.parse(out), file }
+  return { ...JSON.parse(out), file: read() }
 }
+const run = (model, prompt, key) => inFolder((directory) => runIn(directory, { key, model, prompt }))
 
 await check("chat", "answers at every dialect", async () => {
   for (const model of models) assert.equal((await run(model, "Please say hello")).result, "Hello there.", model)
@@ -74,6 +79,13 @@ await check("errors", "knows a full context and an empty budget, and waits for i
     const full = await run(model, "Please read this very long book")
     assert.deepEqual([full.is_error, full.api_error_status], [true, 400])
     assert.match(full.result, /^Prompt is too long/)
+  }
+  for (const model of models) {
+    const last = await inFolder(async (directory) => {
+      for (const more of [[], ["--continue"]]) await runIn(directory, { model, more, prompt: "Please say hello" })
+      return runIn(directory, { model, more: ["--continue"], prompt: `Please say hello, once full at ${model}` })
+    })
+    assert.deepEqual([last.is_error, last.result], [false, "Hello there."], `${model} compacts`)
   }
   const broke = await run("test/chat", "Please say hello", await gateway.newKey({ monthly_budget_usd: 0.000001 }))
   assert.deepEqual([broke.is_error, broke.api_error_status], [true, 402])

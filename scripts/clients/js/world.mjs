@@ -13,16 +13,19 @@ const calls = ["Zürich 🏔", "東京"].map((place, index) => ({
   name: "get_weather",
   arguments: JSON.stringify({ place })
 }))
+/** A model of a provider of each dialect. */
+export const models = ["test/chat", "responses/chat", "claude/chat", "gemini/chat", "bedrock/chat"]
+
 const command = { command: "echo hello > hello.txt", description: "Writes hello.txt" }
-const overflow = "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens."
+/** Anthropic's words: those of a provider of its API go out as they are. */
+const overflow = "prompt is too long: 9000 tokens > 8000 maximum"
+const full = {
+  status: 400,
+  error: { message: overflow, type: "invalid_request_error", code: "context_length_exceeded" }
+}
 const fixtures = [
-  {
-    match: { userMessage: "very long" },
-    response: {
-      status: 400,
-      error: { message: overflow, type: "invalid_request_error", code: "context_length_exceeded" }
-    }
-  },
+  ...models.map((model) => ({ match: { userMessage: `once full at ${model}`, sequenceIndex: 0 }, response: full })),
+  { match: { userMessage: "very long" }, response: full },
   {
     match: { userMessage: "write hello.txt", hasToolResult: false },
     response: {
@@ -39,11 +42,9 @@ const fixtures = [
     match: { userMessage: "who", responseFormat: "json_schema" },
     response: { content: `{"name":"Ada Lovelace","born":1815}`, usage }
   },
+  { match: { userMessage: "create a detailed summary" }, response: { content: "The user wants a greeting.", usage } },
   { match: { userMessage: "think" }, response: { content: "Thought.", reasoning: "Let me think.", usage } }
 ]
-
-/** A model of a provider of each dialect. */
-export const models = ["test/chat", "responses/chat", "claude/chat", "gemini/chat", "bedrock/chat"]
 
 export const gateway = await startGateway(root, fixtures)
 
