@@ -72,12 +72,13 @@ export const Message = open({
 export type Message = typeof Message.Type
 
 /** The type of an event is in `event`, and in its data. */
-const MessagesEvent = open({
+export const MessagesEvent = open({
   type: Schema.String.annotate({
     description:
       "`message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping` or `error`. Further ones of Anthropic's pass as they come."
   })
 }).annotate({ identifier: "MessagesEvent" })
+export type MessagesEvent = typeof MessagesEvent.Type
 
 const TokenCount = open({ input_tokens: Schema.Int }).annotate({ identifier: "TokenCount" })
 

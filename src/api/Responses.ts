@@ -24,7 +24,7 @@ const ResponseUsage = open({
 }).annotate({ identifier: "ResponseUsage" })
 export type ResponseUsage = typeof ResponseUsage.Type
 
-const ResponseFault = open({
+export const ResponseFault = open({
   code: Schema.String.annotate({
     description: "For example `server_error`, `rate_limit_exceeded`, `context_length_exceeded`, `insufficient_quota`."
   }),
@@ -72,9 +72,10 @@ export const ModelResponse = open({
 export type ModelResponse = typeof ModelResponse.Type
 
 /** The type of an event is in `event`, and in its data. */
-const ResponsesEvent = open({ type: Schema.String, sequence_number: Schema.Int }).annotate({
+export const ResponsesEvent = open({ type: Schema.String, sequence_number: Schema.Int }).annotate({
   identifier: "ResponsesEvent"
 })
+export type ResponsesEvent = typeof ResponsesEvent.Type
 
 export class ResponsesGroup extends HttpApiGroup.make("responses")
   .add(

@@ -1,60 +1,90 @@
 /**
- * Decodes the chunks of a streamed answer. A stream that succeeds was complete: without `[DONE]` it
- * fails with `CutOff`. A stream with an error in it emits its remaining chunks, which include the
- * usage, and then fails with that error.
+ * How the events of each API's streams are read: the end without which a stream is cut off, and the
+ * error that broke it.
  */
-import { Effect, Schema, Stream } from "effect"
-import { makeParser } from "effect/encoding/Sse"
+import { Effect, Predicate, Schema } from "effect"
 import { ErrorBody } from "../api/Failure.ts"
+import { MessagesEvent } from "../api/Messages.ts"
+import { MessagesErrorBody } from "../api/MessagesErrors.ts"
+import { ResponseFault, ResponsesEvent } from "../api/Responses.ts"
 import { ChatChunk } from "../domain/Chat.ts"
-import { BrokenOff, CutOff, TollgateError, Unexpected, withoutRequest } from "./TollgateError.ts"
+import { type ReadEvent, type StreamForm } from "./Events.ts"
+import { errorOfMessages } from "./TollgateError.ts"
 
 export type Chunk = typeof ChatChunk.Type
 
 const decodeChunk = Schema.decodeUnknownEffect(Schema.fromJsonString(ChatChunk))
 const decodeError = Schema.decodeUnknownEffect(ErrorBody)
 
-const cutOff = (cause: unknown) => new TollgateError({ reason: new CutOff({ cause: withoutRequest(cause) }) })
-const unexpected = (cause: unknown) => new TollgateError({ reason: new Unexpected({ status: 200, cause }) })
+const chat: StreamForm<Chunk> = {
+  read: (data) =>
+    data === "[DONE]"
+      ? Effect.succeed({ event: null, isEnd: true })
+      : Effect.flatMap(decodeChunk(data), (event) =>
+          event.error === undefined
+            ? Effect.succeed({ event })
+            : Effect.map(decodeError(event.error), (failure) => ({ event, failure }))
+        ),
+  end: "[DONE]"
+}
 
-/** `bytes`: the body of an answer with status 200. */
-export const chunks = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Chunk, TollgateError> =>
-  Stream.suspend(() => {
-    let data: Array<string> = []
-    let isDone = false
-    let failure: ErrorBody | null = null
-    const parser = makeParser((event) => {
-      if (event._tag === "Event") data.push(event.data)
-    })
+const decodeMessages = Schema.decodeUnknownEffect(Schema.fromJsonString(MessagesEvent))
+const decodeMessagesError = Schema.decodeUnknownEffect(MessagesErrorBody)
 
-    const decodeText = (text: string) => {
-      const tooLarge = parser.feed(text)
-      if (tooLarge !== undefined) return Effect.fail(unexpected(tooLarge))
-      const events = data
-      data = []
-      return Effect.forEach(events, chunkOf)
-    }
+const messages: StreamForm<MessagesEvent> = {
+  read: (data) =>
+    Effect.flatMap(decodeMessages(data), (event): Effect.Effect<ReadEvent<MessagesEvent>, Schema.SchemaError> =>
+      event.type === "error"
+        ? Effect.map(decodeMessagesError(event), (error) => ({ event: null, failure: errorOfMessages(error) }))
+        : Effect.succeed({ event, isEnd: event.type === "message_stop" })
+    ),
+  end: "message_stop"
+}
 
-    const chunkOf = Effect.fnUntraced(function* (event: string) {
-      if (event === "[DONE]") {
-        isDone = true
-        return []
+const decodeResponses = Schema.decodeUnknownEffect(Schema.fromJsonString(ResponsesEvent))
+const decodeFault = Schema.decodeUnknownEffect(ResponseFault)
+
+/** Causes that a later call may not have. */
+const passing = new Set(["server_error", "rate_limit_exceeded"])
+
+const responses: StreamForm<ResponsesEvent> = {
+  read: (data, requestId) =>
+    Effect.flatMap(decodeResponses(data), (event): Effect.Effect<ReadEvent<ResponsesEvent>, Schema.SchemaError> => {
+      if (event.type !== "response.failed") {
+        return Effect.succeed({ event, isEnd: ends.has(event.type) })
       }
-      const chunk = yield* Effect.mapError(decodeChunk(event), unexpected)
-      if (chunk.error !== undefined) failure = yield* Effect.mapError(decodeError(chunk.error), unexpected)
-      return [chunk]
-    })
+      const response = event["response"]
+      const fault = Predicate.hasProperty(response, "error") ? response.error : null
+      return Effect.map(decodeFault(fault), ({ code, details, message, param, type }) => ({
+        event,
+        failure: {
+          type,
+          code,
+          message,
+          param,
+          request_id: requestId,
+          retryable: passing.has(code),
+          retry_after: null,
+          details
+        }
+      }))
+    }),
+  end: "response.completed"
+}
 
-    const ending = Effect.suspend(() => {
-      if (failure !== null) return Effect.fail(new TollgateError({ reason: new BrokenOff({ error: failure }) }))
-      return isDone ? Effect.void : Effect.fail(cutOff("the stream ended without [DONE]"))
-    })
+const ends = new Set(["response.completed", "response.incomplete"])
 
-    return bytes.pipe(
-      Stream.mapError(cutOff),
-      Stream.decodeText,
-      Stream.mapEffect(decodeText),
-      Stream.flatMap((read) => Stream.fromIterable(read.flat())),
-      Stream.concat(Stream.drain(Stream.fromEffect(ending)))
-    )
-  })
+/** By the group of the endpoint: its name, and the form of its streams. */
+export const streamedEndpoints = {
+  chat: { name: "complete", form: chat },
+  messages: { name: "create", form: messages },
+  responses: { name: "create", form: responses }
+} as const
+
+type StreamedEndpoints = typeof streamedEndpoints
+export type StreamedGroup = keyof StreamedEndpoints
+/** The name of the group's endpoint that can stream. */
+export type StreamedName<Group extends StreamedGroup> = StreamedEndpoints[Group]["name"]
+/** The events of the group's streams. */
+export type EventOf<Group extends StreamedGroup> =
+  StreamedEndpoints[Group]["form"] extends StreamForm<infer Event> ? Event : never

@@ -3,15 +3,17 @@
  * chat streams as async iterables. `Tollgate` offers them as effects and streams. Both fail with a
  * `TollgateError` and run wherever `fetch` exists.
  */
-import { Context, Data, Effect, Stream } from "effect"
+import { Context, Data, Effect, Record, Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { makeCalls } from "./Calls.ts"
-import { type Chunk } from "./Chunks.ts"
-import { type AnswerOf, type EndpointsOf, grouped, type GroupNames, type RequestOf } from "./Endpoints.ts"
+import { type EventOf, type StreamedGroup } from "./Chunks.ts"
+import { type AnswerOf, type EndpointsOf, grouped, type GroupNames } from "./Endpoints.ts"
 import { type CallOptions as EffectCallOptions, type ConnectionOptions, type Parts } from "./Exchange.ts"
-import { type Arguments, type ChatAnswer, type ChatRequest } from "./Tollgate.ts"
+import { type Arguments, type CallRequest, type StreamRequest } from "./Tollgate.ts"
 import { type TollgateError } from "./TollgateError.ts"
 
+export { type MessagesEvent } from "../api/Messages.ts"
+export { type ResponsesEvent } from "../api/Responses.ts"
 export { type Chunk } from "./Chunks.ts"
 export { type ConnectionOptions, type Head } from "./Exchange.ts"
 export { type ChatAnswer, type ChatRequest, Tollgate, type TollgateShape } from "./Tollgate.ts"
@@ -30,17 +32,16 @@ export interface CallOptions extends EffectCallOptions {
 type Call<Request, Answer> = (...given: Arguments<Request, CallOptions>) => Promise<Answer>
 
 export type Client = {
-  readonly [Name in Exclude<GroupNames, "chat">]: {
-    readonly [E in EndpointsOf<Name> as E["identifier"]]: Call<RequestOf<E>, AnswerOf<E>>
+  readonly [Name in GroupNames]: {
+    readonly [E in EndpointsOf<Name> as E["identifier"]]: Call<CallRequest<Name, E>, AnswerOf<E>>
   }
 } & {
-  readonly chat: {
-    readonly complete: Call<ChatRequest, ChatAnswer>
+  readonly [Name in StreamedGroup]: {
     /**
      * The request is sent at the first `next`. Leaving the loop cancels the call, at the gateway
      * and at the provider.
      */
-    readonly stream: (request: ChatRequest, options?: CallOptions) => AsyncIterable<Chunk>
+    readonly stream: (request: StreamRequest<Name>, options?: CallOptions) => AsyncIterable<EventOf<Name>>
   }
 }
 
@@ -56,7 +57,12 @@ export const connect = (options: ClientOptions): Client => {
     (endpoint) =>
       (parts?: Parts, { signal, ...rest }: CallOptions = {}) =>
         run(Effect.provideContext(calls.call(endpoint)(parts, rest), services), signal),
-    (parts: Parts, { signal, ...rest }: CallOptions = {}) => iterable(calls.stream(parts, rest), services, signal)
+    Record.map(
+      calls.streams,
+      (stream) =>
+        (parts: Parts, { signal, ...rest }: CallOptions = {}) =>
+          iterable(stream(parts, rest), services, signal)
+    )
   )
 }
 

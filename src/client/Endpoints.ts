@@ -64,14 +64,15 @@ const collect = (): ReadonlyArray<Endpoint> => {
 
 export const endpoints: ReadonlyArray<Endpoint> = collect()
 
-/** A call for every endpoint, by group and name, and `chat.stream`. */
-export function grouped<Shape>(call: (endpoint: Endpoint) => unknown, stream: unknown): Shape
-export function grouped(call: (endpoint: Endpoint) => unknown, stream: unknown): unknown {
+/** A call for every endpoint, by group and name, and `stream` for each group that has one. */
+export function grouped<Shape>(call: (endpoint: Endpoint) => unknown, streams: Readonly<Record<string, unknown>>): Shape
+export function grouped(call: (endpoint: Endpoint) => unknown, streams: Readonly<Record<string, unknown>>): unknown {
   const groups: Record<string, Record<string, unknown>> = {}
   for (const endpoint of endpoints) {
     groups[endpoint.group] = { ...groups[endpoint.group], [endpoint.name]: call(endpoint) }
   }
-  return { ...groups, chat: { ...groups["chat"], stream } }
+  for (const [group, stream] of Object.entries(streams)) groups[group] = { ...groups[group], stream }
+  return groups
 }
 
 type Groups = typeof Api extends HttpApi.HttpApi<infer _, infer All> ? All : never

@@ -8,7 +8,16 @@ import { HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse
 import { ErrorBody, ValidationError } from "../api/Failure.ts"
 import { MessagesErrorBody } from "../api/MessagesErrors.ts"
 import { type Endpoint } from "./Endpoints.ts"
-import { CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable, withoutRequest } from "./TollgateError.ts"
+import {
+  CutOff,
+  errorOfMessages,
+  Refused,
+  TollgateError,
+  Unexpected,
+  Unreachable,
+  Unsendable,
+  withoutRequest
+} from "./TollgateError.ts"
 
 type Secret = string | Redacted.Redacted
 
@@ -133,21 +142,15 @@ const MessagesEnvelope = Schema.fromJsonString(MessagesErrorBody)
 
 /** An error of the Messages API in the form of all others. */
 const fromMessages = (
-  { error: { details, message, type }, request_id }: MessagesErrorBody,
+  body: MessagesErrorBody,
   { headers }: HttpClientResponse.HttpClientResponse
 ): (typeof Envelope)["Type"] => {
-  const { error_code: code, param, ...rest } = { error_code: null, param: null, ...details }
-  const retryAfter = Number(headers["retry-after"])
+  const retryAfter = Number(headers["retry-after"] ?? Number.NaN)
   return {
     error: {
-      type,
-      code: typeof code === "string" ? code : null,
-      message,
-      param: typeof param === "string" ? param : null,
-      request_id,
+      ...errorOfMessages(body),
       retryable: headers["x-should-retry"] === "true",
-      retry_after: Number.isInteger(retryAfter) ? retryAfter : null,
-      details: rest
+      retry_after: Number.isInteger(retryAfter) ? retryAfter : null
     }
   }
 }

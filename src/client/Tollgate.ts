@@ -1,19 +1,29 @@
 /**
  * The gateway as a service for Effect programs: every endpoint of the contract by group and name,
- * and chat completions as a stream of chunks. It needs `fetch` but not Node.
+ * and the three APIs of conversations as streams of events. It needs `fetch` but not Node.
  */
 import { Context, Effect, Layer, type Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { makeCalls } from "./Calls.ts"
-import { type Chunk } from "./Chunks.ts"
+import { type EventOf, type StreamedGroup, type StreamedName } from "./Chunks.ts"
 import { type AnswerOf, type EndpointsOf, grouped, type GroupNames, type RequestOf } from "./Endpoints.ts"
 import { type CallOptions, type ConnectionOptions } from "./Exchange.ts"
 import { type TollgateError } from "./TollgateError.ts"
 
-type ChatEndpoint = EndpointsOf<"chat">
 /** `stream` is absent: the method decides. */
-export type ChatRequest = RequestOf<ChatEndpoint> & { readonly payload: { readonly stream?: never } }
-export type ChatAnswer = AnswerOf<ChatEndpoint>
+export type StreamRequest<Group extends StreamedGroup> = RequestOf<
+  Extract<EndpointsOf<Group>, { readonly identifier: StreamedName<Group> }>
+> & { readonly payload: { readonly stream?: never } }
+
+/** The request of a call that is answered whole. */
+export type CallRequest<Group extends GroupNames, E extends EndpointsOf<GroupNames>> = Group extends StreamedGroup
+  ? E["identifier"] extends StreamedName<Group>
+    ? StreamRequest<Group>
+    : RequestOf<E>
+  : RequestOf<E>
+
+export type ChatRequest = StreamRequest<"chat">
+export type ChatAnswer = AnswerOf<EndpointsOf<"chat">>
 
 /** The request is optional if the endpoint takes none. */
 export type Arguments<Request, Options> = {} extends Request
@@ -23,18 +33,20 @@ export type Arguments<Request, Options> = {} extends Request
 type Call<Request, Answer> = (...given: Arguments<Request, CallOptions>) => Effect.Effect<Answer, TollgateError>
 
 export type TollgateShape = {
-  readonly [Name in Exclude<GroupNames, "chat">]: {
-    readonly [E in EndpointsOf<Name> as E["identifier"]]: Call<RequestOf<E>, AnswerOf<E>>
+  readonly [Name in GroupNames]: {
+    /** The whole answer. */
+    readonly [E in EndpointsOf<Name> as E["identifier"]]: Call<CallRequest<Name, E>, AnswerOf<E>>
   }
 } & {
-  readonly chat: {
-    /** The whole answer. */
-    readonly complete: Call<ChatRequest, ChatAnswer>
+  readonly [Name in StreamedGroup]: {
     /**
-     * Streams the answer. A rejected request fails before the first chunk; a broken stream fails
+     * Streams the answer. A rejected request fails before the first event; a broken stream fails
      * after the last one.
      */
-    readonly stream: (request: ChatRequest, options?: CallOptions) => Stream.Stream<Chunk, TollgateError>
+    readonly stream: (
+      request: StreamRequest<Name>,
+      options?: CallOptions
+    ) => Stream.Stream<EventOf<Name>, TollgateError>
   }
 }
 
@@ -45,7 +57,7 @@ export class Tollgate extends Context.Service<Tollgate, TollgateShape>()("tollga
   ): Effect.fn.Return<TollgateShape, never, HttpClient.HttpClient> {
     const http = yield* HttpClient.HttpClient
     const calls = makeCalls(options, http)
-    return grouped<TollgateShape>(calls.call, calls.stream)
+    return grouped<TollgateShape>(calls.call, calls.streams)
   })
 
   /** Uses `fetch`. */

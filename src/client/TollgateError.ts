@@ -5,6 +5,7 @@
 import { Data } from "effect"
 import { HttpClientError } from "effect/http"
 import { type ErrorBody, type ValidationError } from "../api/Failure.ts"
+import { type MessagesErrorBody } from "../api/MessagesErrors.ts"
 
 /** The gateway answered with an error. `faults`: all faults of the request, for a 422. */
 export class Refused extends Data.TaggedClass("Refused")<{
@@ -89,6 +90,24 @@ export class TollgateError extends Data.TaggedError("TollgateError")<{ readonly 
   /** The delay before a retry, if the gateway gave one. */
   get retryAfterSeconds(): number | null {
     return this.body?.retry_after ?? null
+  }
+}
+
+/** Errors of the Messages API that a later call may not have. */
+const passing = new Set(["rate_limit_error", "api_error", "timeout_error", "overloaded_error"])
+
+/** An error of the Messages API in the form of all others. In a stream only its type is known. */
+export const errorOfMessages = ({ error: { details, message, type }, request_id }: MessagesErrorBody): ErrorBody => {
+  const { error_code: code, param, ...rest } = { error_code: null, param: null, ...details }
+  return {
+    type,
+    code: typeof code === "string" ? code : null,
+    message,
+    param: typeof param === "string" ? param : null,
+    request_id,
+    retryable: passing.has(type),
+    retry_after: null,
+    details: rest
   }
 }
 

@@ -24,6 +24,23 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
     })
   )
 
+  it.effect("asks by each API, with the same answer and summary", () =>
+    Effect.gen(function* () {
+      const words = ["--model", "mock/echo", "--system", "Be brief.", "one", "two", promptMarker]
+      for (const api of ["chat", "messages", "responses"]) {
+        const { code, stderr, stdout } = yield* spoken(["chat", "--api", api, ...words])
+        assert.deepStrictEqual([code, stdout], [0, `one two ${promptMarker}\n`], stderr)
+        assert.match(stderr, /^mock\/echo by mock, \d+ \+ \d+ tokens, \$0\.\d+, gen_[0-9a-f]{32}\n$/, api)
+        const events = yield* spoken(["chat", "--api", api, "--json", ...words])
+        assert.isAbove(events.stdout.trimEnd().split("\n").map(parsed).length, 3)
+        const none = yield* spoken(["chat", "--api", api, "--model", "mock/none", promptMarker])
+        assert.deepStrictEqual([none.code, none.stdout], [1, ""])
+        const short = yield* spoken(["chat", "--api", api, "-m", "mock/lorem", "--max-tokens", "3", promptMarker])
+        assert.match(short.stderr, /finish reason (?:length|max_tokens|incomplete)/)
+      }
+    })
+  )
+
   it.effect("takes a prompt from stdin, a model from the list, and writes nothing that a terminal obeys", () =>
     Effect.gen(function* () {
       const prompt = `red \u001b[31mcolour ${promptMarker}\n`

@@ -9,6 +9,8 @@ import { eventually, promptMarker } from "../support/Gateway.ts"
 import { startUpstream } from "../support/upstream/Upstream.ts"
 import { drained, rejection, says, Served } from "./served.ts"
 
+type Members = Readonly<Record<string, unknown>>
+
 const asError = (error: unknown): TollgateError => {
   assert.instanceOf(error, TollgateError)
   return error
@@ -16,6 +18,13 @@ const asError = (error: unknown): TollgateError => {
 
 const textOf = (chunks: ReadonlyArray<{ readonly choices: ReadonlyArray<{ readonly delta: unknown }> }>): string =>
   chunks.map(({ choices }) => (choices[0]?.delta as { readonly content?: string } | undefined)?.content ?? "").join("")
+
+/** The texts of the events of a type, by the path of a member. */
+const joined = (events: ReadonlyArray<Members>, type: string, ...path: ReadonlyArray<string>): string =>
+  events
+    .filter((event) => event["type"] === type)
+    .map((event) => path.reduce<unknown>((at, name) => (at as Members)[name], event))
+    .join("")
 
 layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the client, of a gateway", (it) => {
   const client = Effect.map(Served, ({ gateway, key }) =>
@@ -73,6 +82,33 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the client
       assert.strictEqual(textOf(items), `one two three ${promptMarker}`)
       assert.isAbove(items.length, 4)
       assert.isAbove(items.at(-1)?.usage?.completion_tokens ?? 0, 3)
+    })
+  )
+
+  it.effect("streams messages and responses, and reads their ends and errors", () =>
+    Effect.gen(function* () {
+      const { messages, responses } = yield* client
+      const asked = { model: "mock/echo", max_tokens: 50, messages: says("one two") }
+      const message = yield* drained(messages.stream({ payload: asked }))
+      assert.isNull(message.error)
+      assert.strictEqual(joined(message.items, "content_block_delta", "delta", "text"), `one two ${promptMarker}`)
+      assert.strictEqual(message.items.at(-1)?.type, "message_stop")
+
+      const input = `one two ${promptMarker}`
+      const whole = yield* Effect.promise(() => responses.create({ payload: { model: "mock/echo", input } }))
+      assert.deepStrictEqual([whole.status, whole.model, whole.error], ["completed", "mock/echo", null])
+      const response = yield* drained(responses.stream({ payload: { model: "mock/echo", input } }))
+      assert.isNull(response.error)
+      assert.strictEqual(joined(response.items, "response.output_text.delta", "delta"), input)
+      assert.strictEqual(response.items.at(-1)?.type, "response.completed")
+
+      for (const [error, type] of [
+        [(yield* drained(messages.stream({ payload: { ...asked, model: "mock/none" } }))).error, "not_found_error"],
+        [(yield* drained(responses.stream({ payload: { model: "mock/none", input } }))).error, "model_not_found"]
+      ] as const) {
+        assert.strictEqual(asError(error).reason._tag, "Refused")
+        assert.strictEqual(asError(error).type, type)
+      }
     })
   )
 
@@ -277,6 +313,49 @@ describe("the client, of something else", () => {
       assert.isTrue(nobody.isRetryable)
       const nowhere = asError(yield* rejection(() => connect({ url: "not a url" }).health.live()))
       assert.include(nowhere.message, "Invalid URL")
+    })
+  )
+})
+
+describe("a stream of the other APIs", () => {
+  test.live("that breaks fails with the error, and without its end it is cut off", () =>
+    Effect.gen(function* () {
+      const { origin, script } = yield* Effect.acquireRelease(Effect.promise(startUpstream), ({ stop }) =>
+        Effect.promise(stop)
+      )
+      const event = (type: string, more: object = {}) =>
+        `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...more })}\n\n`
+      const broke = { type: "api_error", message: "It broke.", details: { error_code: "provider_error", attempts: [] } }
+      const fault = {
+        code: "rate_limit_exceeded",
+        message: "Slower.",
+        type: "provider_error",
+        param: null,
+        details: {}
+      }
+      const pieces = {
+        cut: [event("ping"), event("response.in_progress")],
+        message: [event("ping"), event("error", { error: broke, request_id: "req_1" })],
+        response: [event("response.failed", { response: { error: fault } })]
+      }
+      for (const [model, chunks] of Object.entries(pieces)) yield* Effect.promise(() => script(model, { chunks }))
+      const { messages, responses } = connect({ url: origin })
+      const message = (model: string) => messages.stream({ payload: { model, max_tokens: 1, messages: says("x") } })
+      const response = (model: string) => responses.stream({ payload: { model, input: promptMarker } })
+      for (const stream of [message("cut"), response("cut")]) {
+        const { error, items } = yield* drained<unknown>(stream)
+        assert.deepStrictEqual([asError(error).reason._tag, items.length], ["CutOff", 2])
+      }
+      const first = yield* drained(message("message"))
+      assert.deepStrictEqual([asError(first.error).reason._tag, first.items.length], ["BrokenOff", 1])
+      assert.deepInclude(asError(first.error).body, { code: "provider_error", request_id: "req_1", retryable: true })
+      const second = yield* drained(response("response"))
+      assert.deepStrictEqual([asError(second.error).reason._tag, second.items.length], ["BrokenOff", 1])
+      assert.deepInclude(asError(second.error).body, {
+        code: "rate_limit_exceeded",
+        message: "Slower.",
+        retryable: true
+      })
     })
   )
 })
