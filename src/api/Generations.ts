@@ -43,7 +43,7 @@ const Line = Schema.Struct({
   )
 })
 
-const Attempt = Schema.Struct({
+const attempt = {
   provider: Schema.String,
   model: Schema.String,
   /**
@@ -60,7 +60,25 @@ const Attempt = Schema.Struct({
    */
   charged: Schema.optionalKey(
     Schema.Struct({ prompt_tokens: Schema.Int, completion_tokens: Schema.Int, total_cost_usd: Usd })
-  )
+  ),
+  started_ms: Schema.NullOr(Schema.Finite).annotate({
+    description: "From the beginning of the request. Null: recorded by an earlier version."
+  }),
+  ended_ms: Schema.NullOr(Schema.Finite).annotate({ description: "The end of the call, of a stream its end." }),
+  wait_ms: Schema.Finite.annotate({ description: "How long the gateway waited since the attempt before." }),
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  cost_usd: Usd.annotate({
+    description: "Without the markup. The attempts add up to `total_cost_usd`, except for an estimate."
+  })
+}
+const Attempt = Schema.Struct(attempt)
+/** With the provider's own words, which are for operators. */
+const AdminAttempt = Schema.Struct({
+  ...attempt,
+  message: Schema.NullOr(Schema.String).annotate({
+    description: "What the provider said about its failure, without secrets, at most 300 characters."
+  })
 })
 
 export const GenerationRecord = Schema.Struct({
@@ -107,6 +125,12 @@ export const GenerationRecord = Schema.Struct({
   sticky: Schema.optionalKey(Schema.Literals(stickyStates)),
   dropped: Schema.Array(Schema.String).annotate({
     description: "The members of the request that the provider did not get, as in `X-Tollgate-Dropped`."
+  }),
+  parameters: Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])).annotate({
+    description: "Numbers, switches and words of the request; of lists their lengths. No texts."
+  }),
+  masked: Schema.Record(Schema.String, Schema.Int).annotate({
+    description: "Numbers of values that the privacy guard masked, by type."
   })
 }).annotate({ identifier: "GenerationRecord" })
 export type GenerationRecord = typeof GenerationRecord.Type
@@ -155,6 +179,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
 /** The record with its key and the key's owner. */
 export const AdminGenerationRecord = Schema.Struct({
   ...GenerationRecord.fields,
+  attempts: Schema.Array(AdminAttempt),
   key_id: Schema.String,
   owner: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "AdminGenerationRecord" })

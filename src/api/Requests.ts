@@ -2,8 +2,8 @@
  * All requests, newest first: generations and refusals in one list. An admin reads those of all
  * keys, a user those of the user's keys.
  */
-import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Effect, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AdminAuthorization, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { Moment } from "./schemas/Moments.ts"
@@ -56,7 +56,12 @@ export const RequestList = Schema.Struct({
 const Word = text(256)
 const yes = Schema.optionalKey(Schema.Literal("true"))
 
+/** As CSV the list has every row that matches, and `limit` and `cursor` do not count. */
+const format = Schema.Literals(["json", "csv"]).pipe(Schema.withDecodingDefaultKey(Effect.succeed("json" as const)))
+const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv; charset=utf-8" }))
+
 const page = {
+  format,
   limit: limit(100, 20),
   cursor: cursor("(gen|ref)"),
   from: Schema.optionalKey(Moment),
@@ -82,7 +87,7 @@ export class AdminRequestsGroup extends HttpApiGroup.make("adminRequests")
   .add(
     HttpApiEndpoint.get("list", "/v1/admin/requests", {
       query: { ...page, user: Schema.optionalKey(Word) },
-      success: RequestList,
+      success: [RequestList, Csv],
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List everyone's requests, refused ones too, newest first" }))
   )
@@ -95,7 +100,7 @@ export class OwnedRequestsGroup extends HttpApiGroup.make("ownedRequests")
   .add(
     HttpApiEndpoint.get("list", "/v1/portal/requests", {
       query: page,
-      success: RequestList,
+      success: [RequestList, Csv],
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List the requests of your keys, refused ones too, newest first" }))
   )

@@ -31,9 +31,18 @@ export interface Attempt {
   /** `skipped`: its circuit was open. */
   readonly status: "ok" | "error" | "timeout" | "cancelled" | "skipped"
   readonly latencyMs: number
+  /** From the beginning of the request. Absent in records of earlier versions. */
+  readonly startedMs?: number
+  /** The end of the call, of a stream the end of the stream. Absent while it runs. */
+  readonly endedMs?: number
   readonly errorType: string | null
   /** The provider's HTTP status, or null without an answer. */
   readonly httpStatus: number | null
+  /**
+   * What the provider said about its failure, without secrets, at most 300 characters. For
+   * operators.
+   */
+  readonly message?: string
   /** Charge of an attempt that was not the final one. `totalNano` excludes the markup. */
   readonly charge?: { readonly usage: TokenUsage; readonly totalNano: NanoUsd }
 }
@@ -102,6 +111,10 @@ export interface Generation {
   readonly reservation: ReservationReceipt
   /** Absent if the request had one place to go to, or was not answered by a provider. */
   readonly sticky?: Sticky
+  /** Numbers, switches and words of the request. Undefined in records of earlier versions. */
+  readonly parameters?: Readonly<Record<string, string | number | boolean>>
+  /** Numbers of values that were masked, by type. Undefined: none. */
+  readonly masked?: Readonly<Record<string, number>>
   /** Undefined in records of earlier versions. */
   readonly request?: AnsweredRequest
   /** The members of the request that the provider did not get. Undefined: it got all of them. */

@@ -23,17 +23,22 @@ export class TimedOut extends Data.TaggedClass("TimedOut")<{
  */
 export class Throttled extends Data.TaggedClass("Throttled")<{
   readonly status: number
+  readonly words?: string
   readonly retryAfterMs: number | null
 }> {}
 /** The provider failed: 5xx, or a status that makes no sense. */
 export class ServerFault extends Data.TaggedClass("ServerFault")<{
   readonly status: number
+  readonly words?: string
   readonly retryAfterMs: number | null
 }> {}
 /**
  * The provider rejects our credentials (401, 403). The operator must repair this, not the client.
  */
-export class CredentialsRefused extends Data.TaggedClass("CredentialsRefused")<{ readonly status: number }> {}
+export class CredentialsRefused extends Data.TaggedClass("CredentialsRefused")<{
+  readonly status: number
+  readonly words?: string
+}> {}
 /**
  * The provider rejects the request: the request is at fault (400, 413, 422, content policy), or the
  * provider does not know the model (404).
@@ -78,6 +83,8 @@ const TOO_MANY_REQUESTS = 429
 export class ProviderError extends Data.TaggedError("ProviderError")<{
   readonly provider: string
   readonly reason: ProviderReason
+  /** What the provider said, without secrets. For operators. */
+  readonly words?: string
 }> {
   override get message(): string {
     return `${this.provider}: ${this.reason._tag}`

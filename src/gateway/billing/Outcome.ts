@@ -5,6 +5,7 @@ import { type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import {
   type AnsweredRequest,
+  type Attempt,
   type GenerationError,
   type Generation,
   type ReservationReceipt,
@@ -18,6 +19,7 @@ import { type AttemptRecord, leftOutBy, noAttempts, reportedPrompt } from "../re
 import { asksForSearch } from "../request/RequestedClasses.ts"
 import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
+import { parametersOf } from "./Parameters.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { countSound } from "../tokens/PromptMembers.ts"
 import { countReply } from "../tokens/Tokens.ts"
@@ -167,16 +169,29 @@ export const generationOf = (
     cancelled: ending.cancelled,
     finishReason: ending.finishReason,
     errorType: ending.errorType,
-    attempts,
+    attempts: withEnds(attempts, nowMs - plan.startedAtMs),
     excluded: recordedExclusions(plan.excluded),
     ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
     price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
     reservation: { ...held, settledNano: cost.billedNano },
+    parameters: parametersOf(plan.request),
+    ...(plan.masked === undefined ? {} : { masked: plan.masked }),
     ...(plan.origin === undefined ? {} : { request: answeredRequest(plan.origin, plan.streamed, ending) }),
     ...(dropped.length === 0 ? {} : { dropped }),
     ...(ending.record.sticky === null ? {} : { sticky: ending.record.sticky })
   }
 }
+
+/**
+ * A stream runs until the request ends. One that broke off ran until the call that continued it
+ * began.
+ */
+const withEnds = (attempts: ReadonlyArray<Attempt>, endMs: number): ReadonlyArray<Attempt> =>
+  attempts.map((attempt, at) => {
+    if (attempt.endedMs !== undefined || attempt.startedMs === undefined) return attempt
+    const next = attempt.status === "ok" ? undefined : attempts[at + 1]?.startedMs
+    return { ...attempt, endedMs: Math.max(attempt.startedMs, next ?? endMs) }
+  })
 
 /** A client that left before a response, as in nginx. */
 const LEFT_STATUS = 499

@@ -107,7 +107,13 @@ export class PrivacyGuard extends Context.Service<
             const request = result.value
             const { placeholders } = result
             return Effect.map(tokenCounter.count(plan.caller.key.id, textsIn(request)), (promptTokens) => ({
-              plan: { ...plan, request, promptTokens, ...maskedNative(plan.native, result.native) },
+              plan: {
+                ...plan,
+                request,
+                promptTokens,
+                masked: countsOf(result.findings),
+                ...maskedNative(plan.native, result.native)
+              },
               refusal: null,
               isClear: searchesAll,
               reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), plan.keepsReasoning),

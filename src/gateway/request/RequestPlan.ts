@@ -57,6 +57,8 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
    * and no other provider continues after it.
    */
   readonly keepsReasoning?: boolean
+  /** Numbers of values that the guard masked, by type. Absent: none. */
+  readonly masked?: Readonly<Record<string, number>>
   /** Absent: it did not come by HTTP. */
   readonly origin?: RequestOrigin
   /** The request's spans; null: it is not traced. */

@@ -6,6 +6,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
 import { attemptOf, errorOf, type Failure } from "./FailurePolicy.ts"
+import { withoutEcho } from "./ProviderWords.ts"
 import { type InFlight } from "./InFlight.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
@@ -49,7 +50,15 @@ export const attempting =
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
-            const attempt = attemptOf(candidate, latencyMs, answered, error)
+            const startedMs = Math.max(0, startedAtMs - plan.startedAtMs)
+            const outcome = attemptOf(candidate, latencyMs, answered, error)
+            const attempt = {
+              ...outcome,
+              ...(outcome.message === undefined ? {} : { message: withoutEcho(outcome.message, plan) }),
+              startedMs,
+              // A stream that has begun ends later.
+              ...(answered && streamed ? {} : { endedMs: startedMs + latencyMs })
+            }
             const at = log.endCall(attempt)
             if (trace !== null && span !== null) trace.called(span, candidate, at, attempt, streamed)
             if (!answered && !(error instanceof ProviderError)) return

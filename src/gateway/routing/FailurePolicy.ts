@@ -139,7 +139,8 @@ export const attemptOf = (
     ...base,
     status: error.reason._tag === "TimedOut" ? "timeout" : "error",
     errorType: errorTypes[error.reason._tag],
-    httpStatus: error.httpStatus
+    httpStatus: error.httpStatus,
+    ...(error.words === undefined ? {} : { message: error.words })
   }
 }
 

@@ -165,8 +165,9 @@ export class RequestTrace {
   #endCall({ endedAtNanos, span }: CallSpan, attempt: Attempt | undefined, cancelled = false): void {
     const atNanos = endedAtNanos ?? this.#clock.currentTimeNanosUnsafe()
     if (attempt === undefined) return this.#close(span, Exit.interrupt(), undefined, atNanos)
-    const { charge, errorType, httpStatus, status } = attempt
+    const { charge, errorType, httpStatus, message, status } = attempt
     annotate(span, {
+      "tollgate.attempt.message": message ?? null,
       "tollgate.attempt.status": status,
       "http.response.status_code": httpStatus,
       ...(charge === undefined ? {} : tokensOf(charge.usage))

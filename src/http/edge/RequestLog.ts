@@ -1,11 +1,11 @@
 /**
  * One log line per request, after its response was sent: what was asked, how it ended, which
  * provider answered, what it cost. All texts are our own: declared routes, ids, models and
- * providers of the settings. Nothing that a client or a provider wrote is logged. The line is not
- * built when its level is off.
+ * providers of the settings. Nothing that a client wrote is logged; of a failed attempt, what the
+ * provider said, without secrets. The line is not built when its level is off.
  */
 import { Effect, LogLevel, References } from "effect"
-import { knownFinishReason } from "../../domain/Generation.ts"
+import { type Generation, knownFinishReason } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 import { type EndedRequest } from "../../gateway/telemetry/RequestMetrics.ts"
 import { type RequestState } from "./CurrentRequest.ts"
@@ -58,6 +58,7 @@ const fieldsOf = (
           ...(generation.provider === "" ? {} : { provider: generation.provider, model: generation.model }),
           streamed: generation.streamed,
           attempts: generation.attempts.length,
+          ...failuresOf(generation),
           fallback: generation.fallbackUsed,
           time_to_first_token_ms: generation.timeToFirstTokenMs,
           prompt_tokens: generation.usage.promptTokens,
@@ -67,5 +68,20 @@ const fieldsOf = (
           cancelled: generation.cancelled,
           ...(errorType === null && generation.errorType !== null ? { error_type: generation.errorType } : {})
         })
+  }
+}
+
+/** Why attempts failed. */
+const failuresOf = ({ attempts }: Generation): Readonly<Record<string, unknown>> => {
+  const failed = attempts.filter(({ errorType }) => errorType !== null)
+  if (failed.length === 0) return {}
+  return {
+    failed_attempts: failed.map(({ errorType, httpStatus, message, model, provider }) => ({
+      provider,
+      model,
+      error_type: errorType,
+      ...(httpStatus === null ? {} : { http_status: httpStatus }),
+      ...(message === undefined ? {} : { message })
+    }))
   }
 }

@@ -5,6 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { CurrentKey, CurrentUser } from "../../api/Authorization.ts"
 import { type GenerationRecord } from "../../api/Generations.ts"
 import { type Generation } from "../../domain/Generation.ts"
+import { attemptCosts } from "../../domain/AttemptCosts.ts"
 import { listedFromPico, usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
 import { type GenerationFilter, type GenerationList, Generations } from "../../gateway/billing/Generations.ts"
 import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
@@ -108,7 +109,14 @@ const listOf = <Record>({ generations, nextCursor }: GenerationList, wire: (gene
 
 const ownedRecordOf = (generation: Generation) => ({ ...recordOf(generation), key_id: generation.keyId })
 
-const adminRecordOf = (generation: Generation) => ({ ...ownedRecordOf(generation), owner: generation.ownerId })
+const adminRecordOf = (generation: Generation) => ({
+  ...ownedRecordOf(generation),
+  attempts: attemptsOf(generation).map((attempt, at) => ({
+    ...attempt,
+    message: generation.attempts[at]?.message ?? null
+  })),
+  owner: generation.ownerId
+})
 
 const recordOf = (generation: Generation): GenerationRecord => ({
   id: generation.id,
@@ -132,24 +140,7 @@ const recordOf = (generation: Generation): GenerationRecord => ({
   latency_ms: generation.latencyMs,
   fallback_used: generation.fallbackUsed,
   cache_hit: generation.cacheHit,
-  attempts: generation.attempts.map((attempt) => ({
-    provider: attempt.provider,
-    model: attempt.model,
-    ...(attempt.key === undefined ? {} : { key: attempt.key }),
-    status: attempt.status,
-    latency_ms: attempt.latencyMs,
-    error_type: attempt.errorType,
-    http_status: attempt.httpStatus,
-    ...(attempt.charge === undefined
-      ? {}
-      : {
-          charged: {
-            prompt_tokens: attempt.charge.usage.promptTokens,
-            completion_tokens: attempt.charge.usage.completionTokens,
-            total_cost_usd: usdFromNano(attempt.charge.totalNano)
-          }
-        })
-  })),
+  attempts: attemptsOf(generation),
   excluded: generation.excluded,
   finish_reason: generation.finishReason,
   error_type: generation.errorType,
@@ -176,7 +167,47 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     settled_usd: usdFromNano(generation.reservation.settledNano)
   },
   ...(generation.sticky === undefined ? {} : { sticky: generation.sticky }),
-  dropped: generation.dropped ?? []
+  dropped: generation.dropped ?? [],
+  parameters: generation.parameters ?? {},
+  masked: generation.masked ?? {}
 })
+
+const attemptsOf = (generation: Generation): GenerationRecord["attempts"] => {
+  const costs = attemptCosts(generation)
+  return generation.attempts.map((attempt, at) => ({
+    provider: attempt.provider,
+    model: attempt.model,
+    ...(attempt.key === undefined ? {} : { key: attempt.key }),
+    status: attempt.status,
+    latency_ms: attempt.latencyMs,
+    error_type: attempt.errorType,
+    http_status: attempt.httpStatus,
+    started_ms: attempt.startedMs ?? null,
+    ended_ms: attempt.endedMs ?? null,
+    wait_ms: waitBefore(generation.attempts, at),
+    prompt_tokens: costs[at]?.promptTokens ?? 0,
+    completion_tokens: costs[at]?.completionTokens ?? 0,
+    cost_usd: usdFromNano(costs[at]?.totalNano ?? 0),
+    ...(attempt.charge === undefined
+      ? {}
+      : {
+          charged: {
+            prompt_tokens: attempt.charge.usage.promptTokens,
+            completion_tokens: attempt.charge.usage.completionTokens,
+            total_cost_usd: usdFromNano(attempt.charge.totalNano)
+          }
+        })
+  }))
+}
+
+/** Hedged calls overlap: only a gap in which none ran is a wait. */
+const waitBefore = (attempts: Generation["attempts"], at: number): number => {
+  const startedMs = attempts[at]?.startedMs
+  if (startedMs === undefined) return 0
+  const ends = attempts.flatMap((one, other) =>
+    other !== at && one.startedMs !== undefined && one.startedMs <= startedMs ? (one.endedMs ?? startedMs) : []
+  )
+  return ends.length === 0 ? 0 : Math.max(0, startedMs - Math.max(...ends))
+}
 
 export const layers = Layer.mergeAll(ofKey, ofAdmins, ofUsers)

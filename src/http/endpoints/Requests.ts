@@ -1,9 +1,11 @@
 /** The endpoints of all requests: generations and refusals in one list. */
 import { DateTime, Effect, Layer } from "effect"
+import { type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentUser } from "../../api/Authorization.ts"
 import { type RequestRow as Wire } from "../../api/Requests.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 import { type Refusal } from "../../domain/Refusal.ts"
@@ -15,6 +17,7 @@ import {
   Requests
 } from "../../gateway/admin/Requests.ts"
 import { guard } from "../errors/ErrorResponse.ts"
+import { csvResponse } from "./RequestCsv.ts"
 
 const ofAdmins = HttpApiBuilder.group(
   Api,
@@ -22,7 +25,7 @@ const ofAdmins = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const requests = yield* Requests
     return handlers.handle("list", ({ query: { user, ...query } }) =>
-      guard(Effect.map(requests.list({ ...queryOf(query), ...(user === undefined ? {} : { ownerId: user }) }), listOf))
+      guard(answer(requests, query, user === undefined ? {} : { ownerId: user }))
     )
   })
 )
@@ -33,16 +36,33 @@ const ofUsers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const requests = yield* Requests
     return handlers.handle("list", ({ query }) =>
-      guard(
-        Effect.flatMap(CurrentUser, ({ user }) =>
-          Effect.map(requests.list({ ...queryOf(query), ownerId: user.id }), listOf)
-        )
-      )
+      guard(Effect.flatMap(CurrentUser, ({ user }) => answer(requests, query, { ownerId: user.id })))
     )
   })
 )
 
+/** Rows of a page of a CSV. */
+const CSV_PAGE = 200
+
+/** The list as JSON or CSV. */
+const answer = (
+  requests: Requests["Service"],
+  sent: Sent,
+  of: Pick<RequestQuery, "ownerId">
+): Effect.Effect<HttpServerResponse.HttpServerResponse | ReturnType<typeof listOf>, GatewayError> => {
+  const query = { ...queryOf(sent), ...of }
+  return sent.format === "csv"
+    ? csvResponse((cursor) =>
+        Effect.map(requests.list({ ...query, cursor, limit: CSV_PAGE }), ({ names, nextCursor, rows }) => ({
+          rows: rows.map((row) => wireOf(row, names)),
+          nextCursor
+        }))
+      )
+    : Effect.map(requests.list(query), listOf)
+}
+
 interface Sent {
+  readonly format: "json" | "csv"
   readonly limit: number
   readonly cursor?: string
   readonly from?: DateTime.Utc

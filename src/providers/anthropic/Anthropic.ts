@@ -10,8 +10,9 @@ import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { outputLimit } from "../../domain/Chat.ts"
 import { decodeChat, type Refusals } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
-import { errorInBody, reasonOfStatus, redactReason } from "../wire/ErrorMapping.ts"
+import { type ChatCall, type Provider, type ProviderReason, Unsupported } from "../Provider.ts"
+import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
+import { faultOf } from "../wire/Faults.ts"
 import { type JsonRecord } from "../wire/Json.ts"
 import { withOwnWords } from "../wire/OwnWords.ts"
 import { type CallHeaders, type Transport } from "../transport/Transport.ts"
@@ -59,8 +60,7 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
     /\/v\d+$/.test(config.baseUrl) ? "/messages" : "/v1/messages"
   )
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
-  const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
+  const fault = (reason: ProviderReason) => faultOf(config.slug, refineReason(reason), key)
 
   /** The body and the headers of a call, and what its readers need. */
   const lowered = (call: ChatCall, stream: boolean): Effect.Effect<Lowered, Unsupported> => {

@@ -8,8 +8,8 @@ import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { redactReason } from "../wire/ErrorMapping.ts"
+import { type ChatCall, type Provider, type ProviderReason } from "../Provider.ts"
+import { faultOf } from "../wire/Faults.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { embed } from "./Embedding.ts"
 import { bedrockEndpoints } from "./Endpoint.ts"
@@ -30,8 +30,7 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
     return made
   }
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
-  const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
+  const fault = (reason: ProviderReason) => faultOf(config.slug, reason, key)
 
   /** The body of a call, and the facts that its readers need. */
   const lowered = ({ leftOut, offer, request }: ChatCall) =>

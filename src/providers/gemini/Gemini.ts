@@ -10,8 +10,8 @@ import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { redactReason } from "../wire/ErrorMapping.ts"
+import { type ChatCall, type Provider, type ProviderReason } from "../Provider.ts"
+import { faultOf } from "../wire/Faults.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { callsBefore } from "../wire/CallIds.ts"
 import { batchesOf, joinReplies, readEmbeddings } from "./Embeddings.ts"
@@ -42,8 +42,7 @@ const EVENT_LIMIT = 24 * 1024 * 1024
  */
 export const makeGemini = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
-  const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
+  const fault = (reason: ProviderReason) => faultOf(config.slug, reason, key)
 
   const sent: ProviderConfig =
     config.auth.type === "bearer" ? { ...config, auth: { type: "header", name: "x-goog-api-key" } } : config

@@ -13,8 +13,8 @@ import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason, type Unsupported } from "../Provider.ts"
-import { redactReason } from "../wire/ErrorMapping.ts"
+import { type ChatCall, type Provider, type ProviderReason, type Unsupported } from "../Provider.ts"
+import { faultOf } from "../wire/Faults.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
@@ -127,8 +127,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   const embeddings = transport.endpoint(config, "/embeddings")
   const vendor = vendorOf(config.baseUrl)
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
-  const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
+  const fault = (reason: ProviderReason) => faultOf(config.slug, reason, key)
 
   /** The body of a call, or the member that the vendor refuses. */
   const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): string | Unsupported => {

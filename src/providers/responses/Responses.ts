@@ -9,8 +9,8 @@ import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { makeOpenAi } from "../openai/OpenAi.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { redactReason } from "../wire/ErrorMapping.ts"
+import { type ChatCall, type Provider, type ProviderReason } from "../Provider.ts"
+import { faultOf } from "../wire/Faults.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { refineReason } from "./Errors.ts"
@@ -24,8 +24,7 @@ export const makeResponses = (config: ProviderConfig, transport: Transport["Serv
   const responses = transport.endpoint(config, "/responses")
   const maker = config.slug
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
-  const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
+  const fault = (reason: ProviderReason) => faultOf(config.slug, refineReason(reason), key)
 
   const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean) =>
     Effect.map(Effect.fromResult(lowerRequest(request, offer, maker, stream)), (lowered) => {

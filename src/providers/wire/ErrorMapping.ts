@@ -8,10 +8,7 @@ import { headerValues } from "../transport/Headers.ts"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "./Json.ts"
-import { scrubbed } from "./OwnWords.ts"
 
-/** Longest message that is passed on, in UTF-16 code units. */
-const MESSAGE_LIMIT = 500
 /** Upper bound of `Retry-After`: a day. */
 const LONGEST_WAIT_MS = 86_400_000
 /** Length of an error message that is examined, in UTF-16 code units. */
@@ -135,24 +132,6 @@ const waitIn = (message: string): number | null => {
 
 const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 
-/**
- * The reason as it may leave the dialect: the message has our key removed and is cut to 500
- * characters.
- */
-export const redactReason = (reason: ProviderReason, key: string | null): ProviderReason => {
-  if (reason._tag !== "Rejected") return reason
-  const message = key === null || key === "" ? reason.message : reason.message.replaceAll(key, "[key]")
-  const { code, contextLength, own, param, status } = reason
-  return new Rejected({
-    status,
-    message: message.slice(0, MESSAGE_LIMIT),
-    param,
-    code,
-    contextLength,
-    ...(own === undefined ? {} : { own: scrubbed(own, key) })
-  })
-}
-
 const reasonOf = (
   meant: number | null,
   status: number,
@@ -164,9 +143,11 @@ const reasonOf = (
     const message = fields.message ?? `the provider answered ${status}`
     return new Rejected({ status, message, param: own, code: fields.code, contextLength: false })
   }
-  if (meant === 401 || meant === 402 || meant === 403) return new CredentialsRefused({ status })
-  if (meant === 429 || (meant === 503 && retryAfterMs !== null)) return new Throttled({ status, retryAfterMs })
-  if (meant === null || !rejections.has(meant)) return new ServerFault({ status, retryAfterMs })
+  const words = fields.message === null ? {} : { words: fields.message }
+  if (meant === 401 || meant === 402 || meant === 403) return new CredentialsRefused({ status, ...words })
+  if (meant === 429 || (meant === 503 && retryAfterMs !== null))
+    return new Throttled({ status, retryAfterMs, ...words })
+  if (meant === null || !rejections.has(meant)) return new ServerFault({ status, retryAfterMs, ...words })
   const isContextCode = fields.code === "context_length_exceeded"
   const message =
     fields.message ??

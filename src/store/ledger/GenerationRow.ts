@@ -18,6 +18,9 @@ const Receipt = Schema.Struct({
       key: Schema.optionalKey(Schema.Finite),
       status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
       latencyMs: Schema.Finite,
+      startedMs: Schema.optionalKey(Schema.Finite),
+      endedMs: Schema.optionalKey(Schema.Finite),
+      message: Schema.optionalKey(Schema.String),
       errorType: Schema.NullOr(Schema.String),
       httpStatus: Schema.NullOr(Schema.Finite),
       charge: Schema.optionalKey(
@@ -51,7 +54,11 @@ const Receipt = Schema.Struct({
   dropped: Schema.optionalKey(Schema.Array(Schema.String)),
   requestedModel: Schema.optionalKey(Schema.String),
   sticky: Schema.optionalKey(Schema.Literals(stickyStates)),
-  request: Schema.optionalKey(AnsweredRequestRow)
+  request: Schema.optionalKey(AnsweredRequestRow),
+  parameters: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
+  ),
+  masked: Schema.optionalKey(Schema.Record(Schema.String, Schema.Finite))
 })
 
 const Row = Schema.Struct({
@@ -89,7 +96,7 @@ const table = tableOf("generations", Row)
 /** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
-  const { attempts, cost, dropped, excluded, price, request, reservation, sticky, usage } = generation
+  const { attempts, cost, dropped, excluded, price, reservation, sticky, usage } = generation
   return [
     generation.id,
     generation.keyId,
@@ -127,7 +134,7 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
       ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
       ...(dropped === undefined ? {} : { dropped }),
       ...(sticky === undefined ? {} : { sticky }),
-      ...(request === undefined ? {} : { request })
+      ...aboutRequest(generation)
     }
   ]
 }
@@ -143,9 +150,16 @@ type UsageDetails = Pick<TokenUsage, "rare" | "reasoningTokens" | "serviceTier">
 const requestedOf = ({ requestedModel }: { readonly requestedModel?: string }) =>
   requestedModel === undefined ? {} : { requestedModel }
 
+const aboutRequest = ({ masked, parameters, request }: AboutRequest): AboutRequest => ({
+  ...(request === undefined ? {} : { request }),
+  ...(parameters === undefined ? {} : { parameters }),
+  ...(masked === undefined ? {} : { masked })
+})
+type AboutRequest = Pick<Generation, "masked" | "parameters" | "request">
+
 /** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
-  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, request, reservation, sticky, ...receipt },
+  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, sticky, ...receipt },
   ...row
 }: Row): Generation => ({
   id: row.id,
@@ -186,7 +200,7 @@ const generationOf = ({
   reservation,
   ...(dropped === undefined ? {} : { dropped }),
   ...(sticky === undefined ? {} : { sticky }),
-  ...(request === undefined ? {} : { request })
+  ...aboutRequest(receipt)
 })
 
 /** Every column, in order. */

@@ -17,6 +17,7 @@ const MOST_MS = 1e12
 const MOST_ENTRIES = 64
 const LONGEST_NAME = 200
 const MOST_DROPPED = 32
+const LONGEST_MESSAGE = 300
 
 const within = (value: number, most: number, least = 0): number =>
   Number.isNaN(value) ? 0 : Math.round(Math.max(least, Math.min(most, value)))
@@ -74,6 +75,9 @@ export const storableGeneration = (generation: Generation): Generation => {
       provider: storableName(attempt.provider),
       model: storableName(attempt.model),
       latencyMs: duration(attempt.latencyMs),
+      ...(attempt.startedMs === undefined ? {} : { startedMs: duration(attempt.startedMs) }),
+      ...(attempt.endedMs === undefined ? {} : { endedMs: duration(attempt.endedMs) }),
+      ...(attempt.message === undefined ? {} : { message: attempt.message.slice(0, LONGEST_MESSAGE) }),
       errorType: maybe(attempt.errorType, storableName),
       httpStatus: maybe(attempt.httpStatus, tokens),
       ...(charge === undefined

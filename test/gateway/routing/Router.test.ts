@@ -74,7 +74,7 @@ it.effect.each([
     assert.strictEqual(contentOf(answered), "Hello")
     assert.isTrue(answered.result._tag === "Success" && answered.result.success.fallbackUsed)
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
-    const base = { model: "test/small", latencyMs: 0 }
+    const base = { model: "test/small", latencyMs: 0, startedMs: 0, endedMs: 0 }
     assert.deepStrictEqual(answered.request.log.record.attempts, [
       { ...base, provider: "alpha", status: errorType === "timeout" ? "timeout" : "error", errorType, httpStatus },
       { ...base, provider: "beta", status: "ok", errorType: null, httpStatus: 200 }

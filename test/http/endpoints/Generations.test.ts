@@ -2,12 +2,14 @@ import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
+import { advanceThrough, until } from "../../contract/clock.ts"
 import { ask, helloReply, id } from "../../contract/wire.ts"
-import { ServerFault } from "../../../src/providers/Provider.ts"
+import { CredentialsRefused, ServerFault } from "../../../src/providers/Provider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { layerPglite } from "../../support/Pglite.ts"
+import { testSettings } from "../../support/testSettings.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
 const app = TestApp.layer({
@@ -68,12 +70,33 @@ it.effect("a generation: the record of the specification, and its receipt", () =
           status: "error",
           latency_ms: 0,
           error_type: "server_error",
-          http_status: 500
+          http_status: 500,
+          started_ms: 0,
+          ended_ms: 0,
+          wait_ms: 0,
+          prompt_tokens: 0,
+          completion_tokens: 0,
+          cost_usd: 0
         },
-        { provider: "beta", model: "test/small", status: "ok", latency_ms: 0, error_type: null, http_status: 200 }
+        {
+          provider: "beta",
+          model: "test/small",
+          status: "ok",
+          latency_ms: 0,
+          error_type: null,
+          http_status: 200,
+          started_ms: 0,
+          ended_ms: 0,
+          wait_ms: 0,
+          prompt_tokens: 3,
+          completion_tokens: 1,
+          cost_usd: 0.000005
+        }
       ],
       excluded: [],
       dropped: [],
+      parameters: { max_tokens: 10, "provider.allow_fallbacks": true, messages: 1 },
+      masked: {},
       finish_reason: "stop",
       error_type: null,
       streamed: false,
@@ -91,6 +114,63 @@ it.effect("a generation: the record of the specification, and its receipt", () =
     })
     assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)
   }).pipe(Effect.provide(app))
+)
+
+const heard: Array<string> = []
+const waiting = TestApp.layer({
+  providers: [
+    {
+      slug: "alpha",
+      onCall: () => void heard.push("alpha"),
+      models: { "test/small": { delayMs: 40, failure: new CredentialsRefused({ status: 401 }) } }
+    },
+    {
+      slug: "beta",
+      models: {
+        "test/small": [
+          { delayMs: 100, failure: new ServerFault({ status: 500, retryAfterMs: null }) },
+          { delayMs: 200, reply: helloReply }
+        ]
+      }
+    }
+  ],
+  settings: { privacy: { ...testSettings.privacy, mode: "mask" } }
+})
+
+it.effect("a receipt has the times of each attempt, the pauses between them, the parameters and what was masked", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const body = ask("Write to ann@example.com", {
+      temperature: 0.5,
+      reasoning_effort: "low",
+      stop: "a text of the client",
+      provider: { sort: "price", order: ["alpha"] }
+    })
+    const asked = yield* Effect.forkChild(chat(body, { key: secret }))
+    yield* until(() => heard.length === 1)
+    const answered = yield* advanceThrough(asked, 10)
+    const record = yield* read(`/v1/generations/${answered.headers.get("x-generation-id")}`, secret)
+    assert.deepStrictEqual(
+      record.attempts.map((one: Record<string, unknown>) =>
+        ["provider", "started_ms", "ended_ms", "wait_ms", "cost_usd"].map((name) => one[name])
+      ),
+      [
+        ["alpha", 0, 40, 0, 0],
+        ["beta", 40, 140, 0, 0],
+        ["beta", 390, 590, 250, 0.000005]
+      ]
+    )
+    assert.strictEqual(record.latency_ms, 590)
+    assert.deepStrictEqual(record.masked, { email: 1 })
+    assert.deepStrictEqual(record.parameters, {
+      temperature: 0.5,
+      reasoning_effort: "low",
+      "provider.sort": "price",
+      "provider.allow_fallbacks": true,
+      messages: 1
+    })
+  }).pipe(Effect.provide(waiting))
 )
 
 const billed = TestApp.layer({

@@ -26,7 +26,8 @@ const signIn = (email: string) =>
     const { code } = data.find(({ destination }: { readonly destination: string }) => destination === email)
     const { access_token, user } = yield* call("/auth/register/email/verify", { challenge_id, code })
     const read = (path: string) => Effect.map(send(path, { key: access_token }), ({ text }) => JSON.parse(text))
-    return { id: user.id as string, read }
+    const text = (path: string) => Effect.map(send(path, { key: access_token }), (answered) => answered.text)
+    return { id: user.id as string, read, text }
   })
 
 interface Row {
@@ -164,5 +165,40 @@ it.effect("a user sees the requests of own keys, and an unknown filter is refuse
     for (const query of ["status=20", "status=abc", "end=any", "fallback=maybe", "cursor=x"]) {
       assert.strictEqual((yield* readAsAdmin(`/v1/admin/requests?${query}`)).status, 422, query)
     }
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("as CSV: every row, whatever the number, and no cell that a spreadsheet runs", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { anna } = yield* made
+    const formula = yield* issueKey({ name: `=HYPERLINK("http://x","a, b")` })
+    for (let count = 0; count < 250; count++) yield* chat(ask("Hi", { model: "acme/large" }), { key: formula.secret })
+    const { adminKey, send } = yield* TestApp
+    const asked = (query: string) =>
+      send(`/v1/admin/requests?format=csv&${query}`, { headers: { "x-admin-key": adminKey } })
+    const { headers, status, text } = yield* asked("limit=1")
+    assert.deepStrictEqual(
+      [status, headers.get("content-type"), headers.get("content-disposition")],
+      [200, "text/csv; charset=utf-8", 'attachment; filename="requests.csv"']
+    )
+    const lines = text.split("\r\n")
+    assert.lengthOf(lines, 1 + 256 + 1)
+    assert.match(lines[0] ?? "", /^object,id,request_id,created_at,endpoint,status,end,/)
+    assert.lengthOf(new Set(lines), lines.length)
+    assert.include(lines[1], `,${formula.id},"'=HYPERLINK(""http://x"",""a, b"")",`)
+    assert.match(
+      (yield* asked("request_id=r3")).text.split("\r\n")[1] ?? "",
+      /^refusal,ref_\w+,r3,1970-01-01T00:03:00.000Z,POST \/v1\/chat\/completions,402,refused,budget_exceeded,/
+    )
+    assert.lengthOf((yield* asked("q=nothing-of-the-kind")).text.split("\r\n"), 2)
+    const own = yield* anna.text("/v1/portal/requests?format=csv")
+    assert.deepStrictEqual(
+      own
+        .split("\r\n")
+        .slice(1, -1)
+        .map((line) => line.split(",")[2]),
+      ["r5", "r4", "r2", "r1"]
+    )
   }).pipe(Effect.provide(app))
 )

@@ -6,12 +6,21 @@ import {
   ServerFault,
   Throttled
 } from "../../../src/providers/Provider.ts"
-import { redactReason, errorInBody, reasonOfStatus, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
+import { faultOf } from "../../../src/providers/wire/Faults.ts"
+import { errorInBody, reasonOfStatus, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
 import { errorBody } from "../../support/upstream/Bodies.ts"
 
 const nowMs = Date.UTC(2026, 10, 21, 12)
 const rejected = (status: number, message: string, code: string | null = "invalid_request_error") =>
   new Rejected({ status, message, param: null, code, contextLength: false })
+
+/** The reasons without the provider's words. */
+const statusReason = (...given: Parameters<typeof reasonOfStatus>) =>
+  faultOf("alpha", reasonOfStatus(...given), null).reason
+const bodyReason = (body: Parameters<typeof errorInBody>[0]) => {
+  const reason = errorInBody(body)
+  return reason === null ? null : faultOf("alpha", reason, null).reason
+}
 
 type Row = readonly [string, number, Record<string, string>, string, ProviderReason]
 const rows: ReadonlyArray<Row> = [
@@ -210,13 +219,13 @@ const rows: ReadonlyArray<Row> = [
 
 describe("refusalOf", () => {
   it.each(rows)("%s", (_name, status, headers, text, reason) => {
-    assert.deepStrictEqual(reasonOfStatus(status, headers, text, nowMs), reason)
+    assert.deepStrictEqual(statusReason(status, headers, text, nowMs), reason)
   })
 })
 
 describe("refusalInside", () => {
   it("reads the status off the error's code, type or number", () => {
-    const inside = (error: unknown) => errorInBody({ error })
+    const inside = (error: unknown) => bodyReason({ error })
     assert.deepStrictEqual(inside({ message: "x", code: 429 }), new Throttled({ status: 429, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ message: "x", code: "502" }), new ServerFault({ status: 502, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ type: "rate_limit_error" }), new Throttled({ status: 429, retryAfterMs: null }))
@@ -224,14 +233,14 @@ describe("refusalInside", () => {
     assert.deepStrictEqual(inside("broken"), new ServerFault({ status: 500, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ message: "no", type: "invalid_request_error" }), rejected(400, "no"))
     assert.deepStrictEqual(
-      errorInBody({ object: "error", message: "no" }),
+      bodyReason({ object: "error", message: "no" }),
       new ServerFault({ status: 500, retryAfterMs: null })
     )
   })
 
   it("waits as long as the message of a rate limit says", () => {
     const limited = (told: string) =>
-      errorInBody({
+      bodyReason({
         error: { code: "rate_limit_exceeded", message: `Rate limit reached. Please try again in ${told}. Visit us.` }
       })
     for (const [told, retryAfterMs] of [
@@ -248,7 +257,7 @@ describe("refusalInside", () => {
   })
 
   it("sees none in an answer", () => {
-    assert.isNull(errorInBody({ choices: [], error: null }))
+    assert.isNull(bodyReason({ choices: [], error: null }))
   })
 })
 
@@ -286,9 +295,9 @@ describe("retryAfterOf", () => {
   })
 })
 
-describe("redactReason", () => {
-  it("takes our key out of the provider's words and cuts them to 500 characters", () => {
-    const reason = redactReason(rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")
+describe("faultOf", () => {
+  it("takes our key out of the provider's message and cuts it to 500 characters", () => {
+    const { reason } = faultOf("alpha", rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")
     assert.instanceOf(reason, Rejected)
     if (reason._tag === "Rejected") {
       assert.strictEqual(reason.message.length, 500)
@@ -296,8 +305,18 @@ describe("redactReason", () => {
     }
   })
 
-  it("leaves other reasons alone", () => {
-    const reason = new ServerFault({ status: 500, retryAfterMs: null })
-    assert.strictEqual(redactReason(reason, "sk-secret"), reason)
+  it("keeps what the provider said beside the reason, without secrets and quoted texts, in 300 characters", () => {
+    const said = (text: string) =>
+      faultOf("alpha", reasonOfStatus(401, {}, JSON.stringify({ error: { message: text } }), nowMs), "our own key")
+    const error = said("Incorrect API key provided: sk-fl****ky, or our own key.")
+    assert.deepStrictEqual(error.reason, new CredentialsRefused({ status: 401 }))
+    assert.strictEqual(error.words, "Incorrect API key provided: [secret], or [key].")
+    assert.strictEqual(said(`Bearer abc ${"q1".repeat(20)} eyJhbGciOi.x.y`).words, "[secret] [secret] [secret]")
+    assert.strictEqual(
+      said("'my own prompt' is \"not\" a `messages[0].content`").words,
+      `… is "not" a \`messages[0].content\``
+    )
+    assert.strictEqual(said("a word ".repeat(100)).words?.length, 300)
+    assert.isUndefined(faultOf("alpha", new ServerFault({ status: 500, retryAfterMs: null }), "key").words)
   })
 })
