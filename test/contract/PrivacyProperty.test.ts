@@ -12,7 +12,7 @@ import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { useUpstream } from "../faults/gateway.ts"
 import { nativeBody, nativeEvents, streamed, text } from "./nativeMessages.ts"
 import { Planter } from "../support/Planter.ts"
-import { chatSurface, messagesSurface, type Surface } from "../support/surfaces.ts"
+import { chatSurface, messagesSurface, responsesSurface, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { chatBody, chunkBody, DONE, embeddingsBody, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
@@ -146,6 +146,7 @@ const forms: ReadonlyArray<{
 }> = [
   { surface: chatSurface, body: (planter) => planter.chat(), seed: SEED, rounds: 120 },
   { surface: messagesSurface, body: (planter) => planter.messages(), seed: SEED + 40_000, rounds: 60 },
+  { surface: responsesSurface, body: (planter) => planter.responses(), seed: SEED + 80_000, rounds: 60 },
   {
     surface: { ...messagesSurface, name: "messages in their own form" },
     body: (planter) => planter.nativeMessages(),

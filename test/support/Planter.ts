@@ -263,6 +263,60 @@ export class Planter {
     }
   }
 
+  /**
+   * Items of a turn: what the user says, or what the assistant does, with the outputs of its calls.
+   */
+  #items(): ReadonlyArray<Record<string, unknown>> {
+    const { dice } = this
+    const parts = (type: string) =>
+      dice.chance(0.3) ? this.text() : Array.from({ length: dice.int(1, 3) }, () => ({ type, text: this.text() }))
+    const file = () => ({ type: "input_file", filename: this.text(), file_data: "data:application/pdf;base64,AAAA" })
+    if (dice.chance(0.5)) {
+      const content = dice.chance(0.7) ? parts("input_text") : [file(), { type: "input_text", text: this.text() }]
+      return [{ type: "message", role: dice.pick(["user", "developer", "system"]), content }]
+    }
+    const id = `call_${dice.int(1, 9)}`
+    const isCustom = dice.chance(0.3)
+    const output = dice.chance(0.3) ? JSON.stringify(this.object()) : parts("input_text")
+    return [
+      {
+        type: "reasoning",
+        id: "rs_1",
+        summary: [{ type: "summary_text", text: this.text() }],
+        ...(dice.chance(0.5) ? { encrypted_content: "c2VhbGVk" } : {})
+      },
+      { type: "message", role: "assistant", content: parts("output_text") },
+      isCustom
+        ? { type: "custom_tool_call", call_id: id, name: "edit", input: this.text() }
+        : { type: "function_call", call_id: id, name: "f", arguments: JSON.stringify(this.object()) },
+      { type: isCustom ? "custom_tool_call_output" : "function_call_output", call_id: id, output }
+    ]
+  }
+
+  /** A request of the Responses API. */
+  responses(): Record<string, unknown> {
+    const { dice } = this
+    const tool = () => ({ type: "function", name: "f", description: this.text(), parameters: this.object() })
+    return {
+      model: "test/small",
+      input: dice.chance(0.1) ? this.text() : Array.from({ length: dice.int(1, 4) }, () => this.#items()).flat(),
+      ...(dice.chance(0.5) ? { instructions: this.text() } : {}),
+      ...(dice.chance(0.5) ? { metadata: { note: this.text() }, user: this.address() } : {}),
+      ...(dice.chance(0.5)
+        ? { text: { format: { type: "json_schema", name: "n", description: this.text(), schema: this.object() } } }
+        : {}),
+      ...(dice.chance(0.5)
+        ? {
+            tools: [
+              tool(),
+              { type: "custom", name: "edit", description: this.text() },
+              { type: "namespace", name: "ns", description: this.text(), tools: [tool()] }
+            ]
+          }
+        : {})
+    }
+  }
+
   embeddings(): Record<string, unknown> {
     return {
       model: "test/embed",
