@@ -3,6 +3,7 @@
  * gateway's answer what it assembles from the vendor's own.
  */
 import Anthropic from "@anthropic-ai/sdk"
+import OpenAI from "openai"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { type DialectName, type ModelOffer } from "../../src/domain/Catalog.ts"
@@ -45,11 +46,23 @@ const vendorsMessage = (file: string) =>
     })
   )
 
-const oursOf = Effect.fnUntraced(function* (...provider: Parameters<typeof gatewayOf>) {
+/** The gateway in front of the recording, and a client's key. */
+const served = Effect.fnUntraced(function* (...provider: Parameters<typeof gatewayOf>) {
   const { issueKey, url } = Context.get(yield* Layer.build(gatewayOf(...provider)), TestApp)
-  const { secret } = yield* issueKey()
-  return yield* messageBy(new Anthropic({ apiKey: secret, baseURL: url, maxRetries: 0 }))
+  return { url, apiKey: (yield* issueKey()).secret, maxRetries: 0 }
 })
+
+const ourMessage = (...provider: Parameters<typeof gatewayOf>) =>
+  Effect.flatMap(served(...provider), ({ url, ...options }) => messageBy(new Anthropic({ ...options, baseURL: url })))
+
+const ourResponse = (...provider: Parameters<typeof gatewayOf>) =>
+  Effect.flatMap(served(...provider), ({ url, ...options }) =>
+    Effect.promise(() =>
+      new OpenAI({ ...options, baseURL: `${url}/v1` }).responses
+        .stream({ model: "test/small", input: "Hi", tools: [{ type: "custom", name: "code_exec" }] })
+        .finalResponse()
+    )
+  )
 
 /** What the vendor signed, in whatever a client carries for it. */
 const sealed = (carrier: string): string => {
@@ -87,25 +100,18 @@ const blocksOf = ({ content }: Anthropic.Message) =>
     })
   )
 
+/** The usage of a response, in the order of `countsOf`. */
+const promptOf = (usage: ReturnType<typeof JSON.parse>) => {
+  const { cache_write_tokens: written = 0, cached_tokens: read } = usage.input_tokens_details
+  return [usage.input_tokens - read - written, read, written, usage.output_tokens]
+}
+
 const countsOf = ({ usage }: Anthropic.Message) => [
   usage.input_tokens,
   usage.cache_read_input_tokens ?? 0,
   usage.cache_creation_input_tokens ?? 0,
   usage.output_tokens
 ]
-
-it.effect.each(["cache", "citations", "interleaved", "text", "thinking", "tools"])(
-  "Anthropic's stream on the Messages API: %s",
-  (name) =>
-    Effect.gen(function* () {
-      const file = `anthropic-stream-${name}.sse`
-      const theirs = yield* vendorsMessage(file)
-      const ours = yield* oursOf(file, "anthropic")
-      assert.deepStrictEqual(blocksOf(ours), blocksOf(theirs))
-      assert.deepStrictEqual(countsOf(ours), countsOf(theirs))
-      assert.strictEqual(ours.model, asked.model)
-    }).pipe(Effect.scoped)
-)
 
 /** What the items of a response say, in the form of `blocksOf`. */
 const itemsOf = (output: ReadonlyArray<ReturnType<typeof JSON.parse>>) =>
@@ -116,6 +122,8 @@ const itemsOf = (output: ReadonlyArray<ReturnType<typeof JSON.parse>>) =>
           return item.content.map((part: Said) => ({ text: part["text"] ?? part["refusal"] }))
         case "function_call":
           return [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments || "{}") }]
+        case "custom_tool_call":
+          return [{ id: item.call_id, name: item.name, input: item.input }]
         case "reasoning":
           return item.summary.map(({ text }: Said) => ({ thinking: text }))
         default:
@@ -124,28 +132,64 @@ const itemsOf = (output: ReadonlyArray<ReturnType<typeof JSON.parse>>) =>
     })
   )
 
-it.effect.each(["annotations", "reasoning", "refusal", "text", "tools"])(
-  "OpenAI's stream of Responses on the Messages API: %s",
+const said = (block: Said) =>
+  "thinking" in block ? (block["thinking"] === "" ? [] : [{ thinking: block["thinking"] }]) : [block]
+
+const anthropic = (name: string) => `anthropic-stream-${name}.sse`
+const responses = (name: string) => `responses-stream-${name}.sse`
+
+it.effect.each(["cache", "citations", "interleaved", "refusal", "text", "thinking", "tools"])(
+  "Anthropic's stream on the Messages API is the vendor's message: %s",
   (name) =>
     Effect.gen(function* () {
-      const file = `responses-stream-${name}.sse`
-      const { output, response } = assembledResponse(fixture(file).toString("utf8"))
-      const ours = yield* oursOf(file, "openai", "responses")
-      const said = blocksOf(ours).flatMap((block) => {
-        const { thinking } = block
-        return thinking === undefined ? [block] : thinking === "" ? [] : [{ thinking }]
-      })
-      assert.deepStrictEqual(said, itemsOf(output))
-      const {
-        input_tokens: prompt,
-        input_tokens_details: details,
-        output_tokens
-      } = response["usage"] as ReturnType<typeof JSON.parse>
-      assert.deepStrictEqual(countsOf(ours), [
-        prompt - details.cached_tokens - (details.cache_write_tokens ?? 0),
-        details.cached_tokens,
-        details.cache_write_tokens ?? 0,
-        output_tokens
-      ])
+      const theirs = yield* vendorsMessage(anthropic(name))
+      const ours = yield* ourMessage(anthropic(name), "anthropic")
+      const unsealed = ours.content.map((block) =>
+        block.type === "thinking"
+          ? { ...block, signature: sealed(block.signature) }
+          : block.type === "redacted_thinking"
+            ? { ...block, data: sealed(block.data) }
+            : block
+      )
+      assert.deepStrictEqual(unsealed, theirs.content)
+      // A call that was sent is to be answered, whatever the vendor's last event said.
+      const hasCalls = theirs.content.some(({ type }) => type === "tool_use")
+      assert.strictEqual(ours.stop_reason, hasCalls ? "tool_use" : theirs.stop_reason)
+      assert.deepStrictEqual(ours.stop_details, theirs.stop_details)
+      assert.deepStrictEqual(countsOf(ours), countsOf(theirs))
+      assert.strictEqual(ours.model, asked.model)
+    }).pipe(Effect.scoped)
+)
+
+it.effect.each(["annotations", "reasoning", "refusal", "text", "tools"])(
+  "OpenAI's stream of Responses on the Messages API says the same: %s",
+  (name) =>
+    Effect.gen(function* () {
+      const { output, response } = assembledResponse(fixture(responses(name)).toString("utf8"))
+      const ours = yield* ourMessage(responses(name), "openai", "responses")
+      assert.deepStrictEqual(blocksOf(ours).flatMap(said), itemsOf(output))
+      assert.deepStrictEqual(countsOf(ours), promptOf(response["usage"]))
+    }).pipe(Effect.scoped)
+)
+
+it.effect.each(["cache", "citations", "interleaved", "text", "thinking", "tools"])(
+  "Anthropic's stream on the Responses API says the same: %s",
+  (name) =>
+    Effect.gen(function* () {
+      const theirs = yield* vendorsMessage(anthropic(name))
+      const ours = yield* ourResponse(anthropic(name), "anthropic")
+      assert.deepStrictEqual(itemsOf(ours.output), blocksOf(theirs).flatMap(said))
+      assert.deepStrictEqual(promptOf(ours.usage), countsOf(theirs))
+    }).pipe(Effect.scoped)
+)
+
+it.effect.each(["annotations", "custom", "reasoning", "refusal", "text", "tools"])(
+  "OpenAI's stream on the Responses API says the same: %s",
+  (name) =>
+    Effect.gen(function* () {
+      const { output, response } = assembledResponse(fixture(responses(name)).toString("utf8"))
+      const ours = yield* ourResponse(responses(name), "openai", "responses")
+      assert.deepStrictEqual(itemsOf(ours.output), itemsOf(output))
+      assert.deepStrictEqual(promptOf(ours.usage), promptOf(response["usage"]))
     }).pipe(Effect.scoped)
 )
