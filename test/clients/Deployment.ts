@@ -75,56 +75,64 @@ export class Deployment extends Context.Service<
   }
 >()("tollgate/test/Deployment") {
   static readonly layer = Layer.effect(
-    Deployment,
-    Effect.gen(function* () {
-      const aimock = yield* startAimock([...answerTools, ...fixtures, plain])
-      const { origin } = new URL(aimock.url)
-      const pricing = { prompt: 2, completion: 8 }
-      /** A more expensive provider that could answer instead of each. */
-      const mock = {
-        slug: "spare",
-        dialect: "mock",
-        models: [
-          { id: "mock/echo", upstream: "echo", pricing },
-          ...dialects.map((dialect) => ({
-            id: `${dialect}/watched`,
-            upstream: "echo",
-            pricing: { prompt: 20, completion: 80 }
-          }))
-        ]
-      }
-      const gateway = yield* startGateway({
-        env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
-        config: {
-          providers: [
-            ...dialects.map((dialect) => {
-              const { upstream, ...entry } = providerEntry(dialect, origin)
-              return {
-                ...entry,
-                models: [
-                  { id: `${dialect}/chat`, upstream },
-                  { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
-                ].map((model) => ({ ...model, pricing, max_completion_tokens: 1_000 }))
-              }
-            }),
-            mock
-          ],
-          tiers: { free: { requests_per_minute: 30, concurrency: 30 } },
-          cache: { enabled: false }
-        },
-        secrets: providers.map(({ key }) => key)
-      })
-      const { key } = yield* gateway.issueKey()
-      return Deployment.of({
-        gateway,
-        aimock,
-        key,
-        generation: (id) =>
-          Effect.map(
-            Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
-            ({ text }) => JSON.parse(text) as GenerationRecord
-          )
-      })
-    })
+    this,
+    Effect.suspend(() => deployed({}))
+  )
+  /** With stored responses. */
+  static readonly layerStoring = Layer.effect(
+    this,
+    Effect.suspend(() => deployed({ responses: { retention_days: 1 } }))
   )
 }
+
+const deployed = Effect.fnUntraced(function* (settings: object) {
+  const aimock = yield* startAimock([...answerTools, ...fixtures, plain])
+  const { origin } = new URL(aimock.url)
+  const pricing = { prompt: 2, completion: 8 }
+  /** A more expensive provider that could answer instead of each. */
+  const mock = {
+    slug: "spare",
+    dialect: "mock",
+    models: [
+      { id: "mock/echo", upstream: "echo", pricing },
+      ...dialects.map((dialect) => ({
+        id: `${dialect}/watched`,
+        upstream: "echo",
+        pricing: { prompt: 20, completion: 80 }
+      }))
+    ]
+  }
+  const gateway = yield* startGateway({
+    env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
+    config: {
+      providers: [
+        ...dialects.map((dialect) => {
+          const { upstream, ...entry } = providerEntry(dialect, origin)
+          return {
+            ...entry,
+            models: [
+              { id: `${dialect}/chat`, upstream },
+              { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
+            ].map((model) => ({ ...model, pricing, max_completion_tokens: 1_000 }))
+          }
+        }),
+        mock
+      ],
+      tiers: { free: { requests_per_minute: 30, concurrency: 30 } },
+      cache: { enabled: false },
+      ...settings
+    },
+    secrets: providers.map(({ key }) => key)
+  })
+  const { key } = yield* gateway.issueKey()
+  return Deployment.of({
+    gateway,
+    aimock,
+    key,
+    generation: (id) =>
+      Effect.map(
+        Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
+        ({ text }) => JSON.parse(text) as GenerationRecord
+      )
+  })
+})

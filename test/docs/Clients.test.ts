@@ -9,7 +9,17 @@ import { globSync } from "node:fs"
 import { join } from "node:path"
 import { root, textOf } from "./blocks.ts"
 
-const features = ["chat", "streams", "tools", "structured output", "reasoning", "embeddings", "models", "errors"]
+const features = [
+  "chat",
+  "streams",
+  "tools",
+  "structured output",
+  "reasoning",
+  "embeddings",
+  "models",
+  "stored",
+  "errors"
+]
 
 interface Row {
   readonly language: string
