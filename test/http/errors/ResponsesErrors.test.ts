@@ -98,8 +98,10 @@ it.effect("paths and methods that do not exist are 404 and 405 in the envelope",
     const headers = { "x-request-id": "r-1" }
     const seen = (path: string, method: string) =>
       Effect.map(send(path, { headers, method }), ({ status, text }) => [status, JSON.parse(text).error.code])
-    for (const path of ["/v1/responses/resp_1/cancel", "/v1/responses/compact", "/v1/responses/input_tokens"]) {
-      assert.deepStrictEqual(yield* seen(path, "POST"), [404, "route_not_found"], path)
+    assert.deepStrictEqual(yield* seen("/v1/responses/resp_1/cancel", "POST"), [404, "route_not_found"])
+    // Paths of one response, which can be read and deleted.
+    for (const path of ["/v1/responses/compact", "/v1/responses/input_tokens"]) {
+      assert.deepStrictEqual(yield* seen(path, "POST"), [405, "method_not_allowed"], path)
     }
     assert.deepStrictEqual(yield* seen("/v1/responses", "GET"), [405, "method_not_allowed"])
   }).pipe(Effect.provide(TestApp.layer()))
