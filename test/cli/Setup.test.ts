@@ -53,7 +53,8 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("setup", (i
           ANTHROPIC_DEFAULT_FABLE_MODEL: "mock/lorem",
           ANTHROPIC_DEFAULT_OPUS_MODEL: "mock/lorem",
           ANTHROPIC_DEFAULT_SONNET_MODEL: "mock/lorem",
-          ANTHROPIC_DEFAULT_HAIKU_MODEL: "mock/echo"
+          ANTHROPIC_DEFAULT_HAIKU_MODEL: "mock/echo",
+          CLAUDE_CODE_MAX_CONTEXT_TOKENS: "128000"
         }
       })
     })

@@ -70,7 +70,11 @@ const claudeCode: SetupClient = {
         ? [set(["apiKeyHelper"], `printenv ${KEY_VARIABLE}`)]
         : [set(["env", "ANTHROPIC_AUTH_TOKEN"], key, secret)]),
       ...["ANTHROPIC_MODEL", ...anthropicModels].map((name) => set(["env", name], model.id)),
-      set(["env", "ANTHROPIC_DEFAULT_HAIKU_MODEL"], small.id)
+      set(["env", "ANTHROPIC_DEFAULT_HAIKU_MODEL"], small.id),
+      // It assumes a million tokens for a model that it does not know.
+      ...(model.contextLength === null
+        ? []
+        : [set(["env", "CLAUDE_CODE_MAX_CONTEXT_TOKENS"], String(model.contextLength))])
     ],
     stronger: [
       { path: ["env", "ANTHROPIC_AUTH_TOKEN"], remedy: "Claude Code prefers it to apiKeyHelper: remove it." },

@@ -141,11 +141,16 @@ it.effect("a path that a wrong base URL makes is a 404 that names the right one"
 it("the header that forbids a retry and the body say the same, at every API", () => {
   const waits = [60_000, 60_001].map((retryAfterMs) => new ProviderUnavailable({ attempts: [], retryAfterMs }))
   for (const reason of [...reasons, ...waits]) {
-    const response = errorResponse(gatewayError(reason), { requestId: "req_1", surface: "openai" })
-    const { retryable } = JSON.parse(textOf(response)).error
-    const header = response.headers["x-should-retry"]
-    const isRetried = [408, 409, 429].includes(response.status) || response.status >= 500
-    assert.strictEqual(header === undefined ? isRetried : header === "true", retryable, reason._tag)
+    const saysSo = (surface: "openai" | "responses") => {
+      const response = errorResponse(gatewayError(reason), { ...asked, surface })
+      const { retryable } = JSON.parse(textOf(response)).error
+      const header = response.headers["x-should-retry"]
+      const isRetried = [408, 409, 429].includes(response.status) || response.status >= 500
+      assert.strictEqual(header === undefined ? isRetried : header === "true", retryable, reason._tag)
+      return retryable
+    }
+    saysSo("responses")
+    const retryable = saysSo("openai")
     const inMessages = errorResponse(gatewayError(reason), asked).headers["x-should-retry"]
     assert.strictEqual(inMessages, String(retryable), reason._tag)
   }
