@@ -5,13 +5,8 @@
  */
 import { Predicate } from "effect"
 import { type Members } from "../../domain/Chat.ts"
+import { type Inexpressible } from "../../domain/Native.ts"
 import { membersOf } from "../messages/Blocks.ts"
-
-/** `param`: the place of the member, such as `tools.2`. */
-export interface Needed {
-  readonly param: string
-  readonly message: string
-}
 
 const advice = "needs a provider of the Responses API. Leave it out, or name a model that such a provider serves."
 
@@ -22,7 +17,7 @@ const ownNames = new Set(["parameters", "output_schema"])
 
 export class Notes {
   readonly dropped: Array<string> = []
-  only: Needed | null = null
+  only: Inexpressible | null = null
   accountObjects: string | null = null
 
   drop(name: string): void {

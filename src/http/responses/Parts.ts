@@ -19,8 +19,18 @@ export const textPart = (text: string): ReadonlyArray<Members> => (text === "" ?
 export const foreign = (value: Members, what: string, place: string, notes: Notes): ReadonlyArray<Members> => {
   notes.need(place, what)
   notes.search(value, place)
-  return [{ type: "text", text: JSON.stringify(value) }]
+  return [{ type: "text", text: JSON.stringify(value, withoutBytes) }]
 }
+
+/** Sealed and encoded bytes are neither text nor tokens. */
+const withoutBytes = (name: string, value: unknown): unknown =>
+  typeof value === "string" && (name === "encrypted_content" || value.startsWith("data:") || isEncoded(value))
+    ? undefined
+    : value
+
+/** A shorter word may be a name. */
+const SHORTEST_BYTES = 512
+const isEncoded = (value: string): boolean => value.length >= SHORTEST_BYTES && /^[\w+/=-]+$/.test(value)
 
 export const partOf = (part: Members, place: string, notes: Notes): ReadonlyArray<Members> => {
   switch (part["type"]) {

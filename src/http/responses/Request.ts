@@ -7,10 +7,11 @@
 import { Predicate, Result } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type ChatMessage, type ChatRequest, type Members } from "../../domain/Chat.ts"
+import { type Inexpressible } from "../../domain/Native.ts"
 import { toldNames } from "../../domain/MemberNames.ts"
 import { blocksIn, kindOf, membersOf, type Read, refused, textOf } from "../messages/Blocks.ts"
 import { effortFor } from "./Effort.ts"
-import { type Needed, Notes } from "./Notes.ts"
+import { Notes } from "./Notes.ts"
 import { foreign } from "./Parts.ts"
 import { type ToolNames } from "./ToolNames.ts"
 import { Tools } from "./Tools.ts"
@@ -22,7 +23,7 @@ export interface Asked {
   readonly dropped: ReadonlyArray<string>
   readonly tools: ToolNames
   /** The first member that needs a provider of the Responses API. */
-  readonly only: Needed | null
+  readonly only: Inexpressible | null
   /** The first member that refers to an object in the vendor's account. */
   readonly accountObjects: string | null
 }

@@ -281,7 +281,7 @@ describe("reasoning", () => {
 
 it("needs a provider of the Responses API for other items and parts, and passes their JSON on as text", () => {
   for (const item of [
-    { type: "compaction", encrypted_content: "gAAAA" },
+    { type: "compaction", id: "cmp_1" },
     { type: "local_shell_call", call_id: "call_1", action: { type: "exec", command: ["ls"] } },
     { type: "mcp_call", id: "mcp_1", name: "x", arguments: "{}", server_label: "y" },
     { type: "invented", text: "ada@example.com" },
@@ -295,6 +295,24 @@ it("needs a provider of the Responses API for other items and parts, and passes 
   const part = { type: "input_video", video_url: "https://example.com" }
   assert.strictEqual(asked({ role: "user", content: [part] }).only?.param, "input.0.content.0")
   assert.isNull(asked(user, { type: "web_search_call", id: "ws_1", action: { type: "search" } }).only)
+})
+
+it("leaves sealed and encoded bytes out of that text", () => {
+  const bytes = "iVBORw0KGgo".repeat(100)
+  const items = [
+    { type: "compaction", encrypted_content: "gAAAA" },
+    { type: "image_generation_call", result: bytes, status: "completed" },
+    {
+      type: "computer_call_output",
+      call_id: "c",
+      output: { image_url: `data:image/png;base64,${bytes}`, detail: "low" }
+    }
+  ]
+  assert.deepStrictEqual(messages(...items), [
+    { role: "user", content: '{"type":"compaction"}' },
+    { role: "user", content: '{"type":"image_generation_call","status":"completed"}' },
+    { role: "user", content: '{"type":"computer_call_output","call_id":"c","output":{"detail":"low"}}' }
+  ])
 })
 
 it("tells the first reference to an object of the vendor's account", () => {
