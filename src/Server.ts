@@ -52,6 +52,7 @@ import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import * as Gauges from "./gateway/telemetry/Gauges.ts"
 import { StoredResponses } from "./gateway/responses/StoredResponses.ts"
 import { RoutePreview } from "./gateway/chat/RoutePreview.ts"
+import { TokenCount } from "./gateway/chat/TokenCount.ts"
 import { Requests } from "./gateway/admin/Requests.ts"
 import { Router } from "./gateway/routing/Router.ts"
 import { Series } from "./gateway/admin/Series.ts"
@@ -116,6 +117,7 @@ export const gateway = (settings: SettingsShape) =>
     Completion.layer(settings.routing),
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
+    TokenCount.layer,
     PrivacyPreview.layer,
     Overview.layer,
     UsageReports.layer,

@@ -105,7 +105,7 @@ export class MessagesGroup extends HttpApiGroup.make("messages")
       headers: CompletionHeaders,
       payload: CountTokensRequest,
       success: TokenCount,
-      error: messagesErrors(400, 403, 429, 500, 503)
+      error: messagesErrors(400, 403, 404, 429, 500, 503)
     })
       .annotate(BodyBytes, null)
       .annotate(RequiredScope, "chat:write")
@@ -113,7 +113,7 @@ export class MessagesGroup extends HttpApiGroup.make("messages")
         OpenApi.annotations({
           summary: "Count the tokens of a message",
           description:
-            "The gateway's own count of the prompt, with its tools and a fixed sum for each picture. It takes one request of the rate limit and costs nothing."
+            "The count of a provider of this API, if the model has one; else the gateway's own, with its tools and a fixed sum for each picture. It takes one request of the rate limit and costs nothing."
         })
       )
   )

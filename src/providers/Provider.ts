@@ -147,6 +147,13 @@ export interface EmbedCall {
   readonly offer: ModelOffer
 }
 
+/** A count of the tokens of a prompt. */
+export interface CountCall {
+  readonly native: NativeRequest
+  readonly offer: ModelOffer
+  readonly limitMs: number
+}
+
 export interface Provider {
   readonly config: ProviderConfig
   /**
@@ -165,5 +172,7 @@ export interface Provider {
   readonly chatStream: (
     call: ChatCall
   ) => Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
+  /** Counts a prompt without an answer. Absent: the provider does not. */
+  readonly countTokens?: (call: CountCall) => Effect.Effect<number, ProviderError>
   readonly embed: (call: EmbedCall) => Effect.Effect<EmbeddingReply, ProviderError>
 }

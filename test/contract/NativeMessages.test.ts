@@ -593,3 +593,45 @@ it.live("models in fallbacks are held to the whitelist, and named as the provide
     })
   )
 )
+
+it.live("a provider of the API counts the tokens, of what may leave; else the gateway does", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const settings = { privacy: { ...noPrivacy, mode: "mask" } }
+      const gateway = yield* gatewayOf({ does: { json: { input_tokens: 4321 } } }, {}, settings)
+      const count = (body: Members, key = gateway.key) =>
+        gateway.app.send("/v1/messages/count_tokens", {
+          body: {
+            model: "test/small",
+            messages: [{ role: "user", content: "Write to ann.smith@example.com" }],
+            ...body
+          },
+          key,
+          headers: { "anthropic-beta": "count-1" }
+        })
+      assert.strictEqual((yield* count({ tools: [search] })).text, `{"input_tokens":4321}`)
+      const [call] = yield* gateway.calls("alpha")
+      assert.deepStrictEqual([call?.path, call?.headers["anthropic-beta"]], ["/v1/messages/count_tokens", "count-1"])
+      assert.deepStrictEqual(call?.body, {
+        model: call?.model,
+        messages: [{ role: "user", content: "Write to [EMAIL_1]" }],
+        tools: [search]
+      })
+      assert.strictEqual((yield* count({ model: "no/such" })).status, 404)
+      const { secret: other } = yield* gateway.app.issueKey({ allowedModels: ["other/*"] })
+      assert.strictEqual((yield* count({}, other)).status, 403)
+      assert.strictEqual((yield* count({ container: "c_1" })).status, 400)
+      assert.lengthOf(yield* gateway.calls("alpha"), 1)
+      for (const does of [
+        { status: 404, json: {} },
+        { status: 400, json: {} },
+        { json: { input_tokens: -1 } },
+        { ending: "reset_at_once" }
+      ] as const) {
+        yield* gateway.rescript("alpha", does)
+        const { status, text: told } = yield* count({})
+        assert.deepStrictEqual([status, JSON.parse(told).input_tokens < 100], [200, true])
+      }
+    })
+  )
+)

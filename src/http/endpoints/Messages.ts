@@ -5,9 +5,8 @@
 import { Effect, Layer } from "effect"
 import { MessagesGroup } from "../../api/Messages.ts"
 import { gatewayError } from "../../domain/Errors.ts"
-import { Admission } from "../../gateway/chat/Admission.ts"
 import { Completion } from "../../gateway/chat/Completion.ts"
-import { chatTexts } from "../../gateway/tokens/RequestTexts.ts"
+import { TokenCount } from "../../gateway/chat/TokenCount.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { completionQuery } from "../edge/CompletionQuery.ts"
 import { messagesFailureBody } from "../errors/ErrorResponse.ts"
@@ -56,11 +55,16 @@ const create = (options: AnsweringOptions) =>
 const countTokens = authenticatedPost(
   MessagesGroup.endpoints.countTokens,
   Effect.gen(function* () {
-    const admission = yield* Admission
-    return ({ caller, payload, state }) =>
+    const tokenCount = yield* TokenCount
+    return ({ caller, payload, request, state }) =>
       Effect.mapError(Effect.fromResult(prompted(payload)), gatewayError).pipe(
-        Effect.flatMap(({ request }) =>
-          admission.preview({ caller, note: state.recorder.note, prompt: chatTexts(request) })
+        Effect.flatMap((asked) =>
+          tokenCount.of({
+            caller,
+            note: state.recorder.note,
+            request: asked.request,
+            native: nativeRequest(payload, request.headers, asked.only)
+          })
         ),
         Effect.map((input_tokens) => ({ input_tokens }))
       )

@@ -8,17 +8,17 @@
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { outputLimit } from "../../domain/Chat.ts"
-import { decodeChat, type Refusals } from "../wire/Decode.ts"
+import { decodeChat, decodeReply, type Refusals } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, type ProviderReason, Unsupported } from "../Provider.ts"
+import { type ChatCall, Malformed, type Provider, type ProviderReason, Unsupported } from "../Provider.ts"
 import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { faultOf } from "../wire/Faults.ts"
-import { type JsonRecord } from "../wire/Json.ts"
+import { countOf, type JsonRecord } from "../wire/Json.ts"
 import { withOwnWords } from "../wire/OwnWords.ts"
 import { type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { refineReason } from "./Errors.ts"
 import { thoughtMaker } from "./Model.ts"
-import { nativeBody, NativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
+import { countBody, nativeBody, NativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
 import { readReply, type RequestFacts } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
@@ -51,14 +51,14 @@ const refusalsOf = ({ events }: Lowered): Refusals | undefined => (events === nu
  * libraries take it without.
  */
 export const makeAnthropic = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
-  const messages = transport.endpoint(
-    {
-      ...config,
-      auth: config.auth.type === "bearer" ? { type: "header", name: "x-api-key" } : config.auth,
-      headers: { "anthropic-version": API_VERSION, ...config.headers }
-    },
-    /\/v\d+$/.test(config.baseUrl) ? "/messages" : "/v1/messages"
-  )
+  const versioned: ProviderConfig = {
+    ...config,
+    auth: config.auth.type === "bearer" ? { type: "header", name: "x-api-key" } : config.auth,
+    headers: { "anthropic-version": API_VERSION, ...config.headers }
+  }
+  const path = /\/v\d+$/.test(config.baseUrl) ? "/messages" : "/v1/messages"
+  const messages = transport.endpoint(versioned, path)
+  const counts = transport.endpoint(versioned, `${path}/count_tokens`)
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) => faultOf(config.slug, refineReason(reason), key)
 
@@ -107,6 +107,14 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
         refusals: refusalsOf(sent),
         fault
       })
+    }, Effect.mapError(fault)),
+    countTokens: Effect.fnUntraced(function* ({ limitMs, native, offer }) {
+      const maker = thoughtMaker(config.slug, offer.upstream)
+      const reply = yield* counts.post(countBody(native, { maker, offer }), limitMs, nativeHeaders(native, config))
+      return yield* decodeReply(
+        reply,
+        ({ input_tokens: tokens }) => countOf(tokens) ?? new Malformed({ detail: "a count without its number" })
+      )
     }, Effect.mapError(fault)),
     embed: ({ offer }) =>
       Effect.fail(fault(new Unsupported({ param: "model", message: `${offer.id}: the Messages API does not embed` })))
