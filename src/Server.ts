@@ -168,10 +168,7 @@ export const memory = Layer.mergeAll(
   RefusalMemory.layer
 )
 
-/**
- * Sign-in, and lists that name people. Needs the gateway, `Outbound`, and stores of users,
- * sessions, challenges, secrets.
- */
+/** Sign-in, and lists that name people. Needs the gateway, `Outbound`, and its stores. */
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment" | "generations">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"

@@ -10,7 +10,7 @@ import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { CredentialsRefused, Cut } from "../../src/providers/Provider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { type Script, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
-import { each, messagesSurface } from "../support/surfaces.ts"
+import { eachLane, messagesSurface, providersOn, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { open } from "./client.ts"
@@ -26,7 +26,7 @@ const tiers = {
 const helloEvents = [delta({ content: "Hel" }), delta({ content: "lo" }), finish(), end]
 
 /** A gateway in front of one provider with this script, and the requests that the provider got. */
-const appOf = (script: Script, privacy: Partial<PrivacyRules> = {}) => {
+const appOf = (surface: Surface, script: Script, privacy: Partial<PrivacyRules> = {}) => {
   const requests: Array<unknown> = []
   const layer = TestApp.layer({
     settings: {
@@ -36,16 +36,20 @@ const appOf = (script: Script, privacy: Partial<PrivacyRules> = {}) => {
       maxBodyBytes: 4_000,
       tiers
     },
-    providers: [
-      { slug: "alpha", models: { "test/small": script }, onCall: ({ request }) => void requests.push(request) }
-    ]
+    providers: providersOn(surface, [
+      {
+        slug: "alpha",
+        models: { "test/small": script },
+        onCall: (call) => void requests.push("native" in call ? (call.native?.body ?? call.request) : call.request)
+      }
+    ])
   })
   return { layer, requests }
 }
 
 const modes = [false, true]
 
-each("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", (surface) =>
+eachLane("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", (surface) =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const accounts = yield* ApiKeys
@@ -79,10 +83,10 @@ each("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", (surfac
     yield* accounts.change(id, { allowedModels: null })
     assert.deepStrictEqual(yield* asked(unknown), refused(404, "model_not_found"))
     assert.deepStrictEqual(yield* asked(known), [200, "ok"])
-  }).pipe(Effect.provide(appOf({ reply: helloReply }).layer))
+  }).pipe(Effect.provide(appOf(surface, { reply: helloReply }).layer))
 )
 
-each("answers whole and streamed, and the receipt says what was told", (surface) =>
+eachLane("answers whole and streamed, and the receipt says what was told", (surface) =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -96,11 +100,11 @@ each("answers whole and streamed, and the receipt says what was told", (surface)
       assert.deepStrictEqual(answer.tokens, [usage.prompt_tokens, usage.completion_tokens])
       assert.deepStrictEqual([usage.prompt_tokens, streamed], [3, stream])
     }
-  }).pipe(Effect.provide(appOf({ reply: helloReply, events: helloEvents }).layer))
+  }).pipe(Effect.provide(appOf(surface, { reply: helloReply, events: helloEvents }).layer))
 )
 
-each("a repeated Idempotency-Key gets the same bytes, without a second call", (surface) => {
-  const { layer, requests } = appOf({ reply: helloReply, events: helloEvents })
+eachLane("a repeated Idempotency-Key gets the same bytes, without a second call", (surface) => {
+  const { layer, requests } = appOf(surface, { reply: helloReply, events: helloEvents })
   return Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -119,7 +123,7 @@ each("a repeated Idempotency-Key gets the same bytes, without a second call", (s
   }).pipe(Effect.provide(layer))
 })
 
-each("a stream that breaks off ends with an error, and not as if it were whole", (surface) =>
+eachLane("a stream that breaks off ends with an error, and not as if it were whole", (surface) =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -127,11 +131,15 @@ each("a stream that breaks off ends with an error, and not as if it were whole",
     const answer = surface.read(text)
     assert.deepStrictEqual([status, answer.text, answer.isWhole], [200, "Hel", false])
     assert.match(answer.error?.message ?? "", /broke off/)
-  }).pipe(Effect.provide(appOf({ events: [delta({ content: "Hel" }), new Cut({ detail: "the test cut it" })] }).layer))
+  }).pipe(
+    Effect.provide(
+      appOf(surface, { events: [delta({ content: "Hel" }), new Cut({ detail: "the test cut it" })] }).layer
+    )
+  )
 )
 
 /** Two providers of one model: the stream of the first breaks off after `events`. */
-const pairOf = (events: ReadonlyArray<ReturnType<typeof delta>>) => {
+const pairOf = (surface: Surface, events: ReadonlyArray<ReturnType<typeof delta>>) => {
   const provider = (slug: string, price: number, answered: Script) => ({
     slug,
     config: {
@@ -146,14 +154,14 @@ const pairOf = (events: ReadonlyArray<ReturnType<typeof delta>>) => {
     models: { "test/small": answered }
   })
   return TestApp.layer({
-    providers: [
+    providers: providersOn(surface, [
       provider("alpha", 1_000_000, { events: [...events, new Cut({ detail: "the test cut it" })] }),
       provider("beta", 2_000_000, { events: [delta({ content: "lo" }), finish(), end] })
-    ]
+    ])
   })
 }
 
-each("a stream that breaks off goes on at another provider as one stream", (surface) =>
+eachLane("a stream that breaks off goes on at another provider as one stream", (surface) =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -161,7 +169,7 @@ each("a stream that breaks off goes on at another provider as one stream", (surf
     assert.deepInclude(surface.read(text), { text: "Hello", isWhole: true, error: undefined })
     const receipt = yield* send(`/v1/generations/${headers.get("x-generation-id")}`, { key })
     assert.deepInclude(JSON.parse(receipt.text), { provider: "beta", fallback_used: true })
-  }).pipe(Effect.provide(pairOf([delta({ content: "Hel" })])))
+  }).pipe(Effect.provide(pairOf(surface, [delta({ content: "Hel" })])))
 )
 
 it.effect("messages: after thoughts, which have a signature, no other provider goes on", () =>
@@ -175,13 +183,13 @@ it.effect("messages: after thoughts, which have a signature, no other provider g
     const answer = messagesSurface.read(text)
     assert.deepStrictEqual([answer.text, answer.isWhole], ["Hel", false])
     assert.match(answer.error?.message ?? "", /broke off/)
-  }).pipe(Effect.provide(pairOf([delta({ reasoning: "Hm." }), delta({ content: "Hel" })])))
+  }).pipe(Effect.provide(pairOf(messagesSurface, [delta({ reasoning: "Hm." }), delta({ content: "Hel" })])))
 )
 
-each("a failure before the first token has its status, and is an event once the head was sent", (surface) => {
+eachLane("a failure before the first token has its status, and is an event once the head was sent", (surface) => {
   const refused: Script = { failure: new CredentialsRefused({ status: 401 }) }
   return Effect.gen(function* () {
-    const early = appOf(refused)
+    const early = appOf(surface, refused)
     yield* Effect.gen(function* () {
       const { issueKey, send } = yield* TestApp
       const { secret: key } = yield* issueKey()
@@ -191,7 +199,7 @@ each("a failure before the first token has its status, and is an event once the 
         assert.strictEqual(headers.get("x-should-retry"), "false")
       }
     }).pipe(Effect.provide(early.layer))
-    const late = appOf({ ...refused, delayMs: 40_000 })
+    const late = appOf(surface, { ...refused, delayMs: 40_000 })
     yield* Effect.gen(function* () {
       const { issueKey, url } = yield* TestApp
       const { secret } = yield* issueKey()
@@ -208,10 +216,11 @@ each("a failure before the first token has its status, and is an event once the 
 const email = "ann.smith@example.com"
 const phone = "+41 44 668 18 00"
 
-each("masks every text of a request, and restores the answer, whole and in pieces", (surface) => {
+eachLane("masks every text of a request, and restores the answer, whole and in pieces", (surface) => {
   const argument = JSON.stringify({ to: "[EMAIL_1]" })
   const call = { id: "call_9", type: "function", function: { name: "write", arguments: argument } }
   const { layer, requests } = appOf(
+    surface,
     {
       reply: {
         ...helloReply,

@@ -3,6 +3,8 @@
  * answer is read. Tests of what holds for all of them (keys, limits, budgets, privacy, retries,
  * broken streams) run once for each row.
  */
+import { type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
+import { nativeProvider } from "./nativeLane.ts"
 import { assert, it } from "@effect/vitest"
 import { type Effect } from "effect"
 import { assembledMessage } from "./messageEvents.ts"
@@ -38,6 +40,8 @@ export interface ReadAnswer {
 
 export interface Surface {
   readonly name: string
+  /** Makes a scripted provider speak this API. Absent: requests are translated. */
+  readonly provider?: (provider: ScriptedProvider) => ScriptedProvider
   readonly path: string
   readonly body: (asking: Asking) => Readonly<Record<string, unknown>>
   /** The status here of an error that chat completions answer with `status`. */
@@ -253,7 +257,24 @@ export const responsesSurface: Surface = {
   assertStream: (text) => void assembledResponse(text)
 }
 
+/** The Messages API in front of providers that speak it: they get requests as they are. */
+export const nativeMessagesSurface: Surface = { ...messagesSurface, name: "native messages", provider: nativeProvider }
+
 export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface, responsesSurface]
+
+/** The surfaces, and the lanes on which requests are not translated. */
+const lanes: ReadonlyArray<Surface> = [...surfaces, nativeMessagesSurface]
+
+/** A test for each lane, whose providers are made by `providersOn`. */
+export const eachLane = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {
+  for (const surface of lanes) it.effect(`${surface.name}: ${name}`, () => run(surface))
+}
+
+/** Scripted providers that speak the API of the lane. */
+export const providersOn = (
+  { provider: speaking = (provider) => provider }: Surface,
+  providers: ReadonlyArray<ScriptedProvider>
+): ReadonlyArray<ScriptedProvider> => providers.map(speaking)
 
 /** A test for each surface. */
 export const each = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {

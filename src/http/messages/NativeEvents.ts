@@ -54,6 +54,12 @@ export const placeOf = ({ content_block, index, type }: WireEvent): Place => {
   }
 }
 
+const billed = (event: WireEvent, usage: UsageInfo, hasCalls: boolean): WireEvent => ({
+  ...event,
+  delta: withStopReason(membersOf(event["delta"]), hasCalls),
+  usage: nativeUsage(membersOf(event["usage"]), usage)
+})
+
 /**
  * The events that end the message, with what is billed. `isEnded`: they tell the stop reason.
  * `hasCalls`: the client was sent calls.
@@ -63,11 +69,7 @@ export const nativeEnd = (events: ReadonlyArray<Members>, usage: UsageInfo, hasC
   return {
     before: named
       .filter(({ type }) => type !== "message_stop")
-      .map((event) => ({
-        ...event,
-        ...("delta" in event ? { delta: withStopReason(membersOf(event["delta"]), hasCalls) } : {}),
-        usage: nativeUsage(membersOf(event["usage"]), usage)
-      })),
+      .map((event) => (event.type === "message_delta" ? billed(event, usage, hasCalls) : event)),
     stop: named.find(({ type }) => type === "message_stop"),
     isEnded: named.some(({ type }) => type === "message_delta")
   }
