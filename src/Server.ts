@@ -265,10 +265,10 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   )
 })
 
-/** Subscribers of events. Without webhooks there are none. */
+/** Circuits are logged, and events told to webhooks if there are any. */
 const listeners = (settings: SettingsShape) =>
   settings.webhooks.length === 0
-    ? Layer.empty
+    ? CircuitEvents.layer
     : Layer.provideMerge(Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer), Webhooks.layer(settings.webhooks))
 
 /** Everything except the stores, and the startup banner once all is running. */

@@ -11,7 +11,7 @@ import { errors, Validation } from "./Failure.ts"
 import { AnsweredMoment, Moment } from "./schemas/Moments.ts"
 import { cursor, limit } from "./schemas/Paging.ts"
 import { bodyOptional, refusesUnknownQuery } from "./schemas/Strictness.ts"
-import { name } from "./schemas/Texts.ts"
+import { name, text } from "./schemas/Texts.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Name = name(200)
@@ -112,12 +112,22 @@ export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...r
 
 const keyId = { key_id: Schema.String }
 
+const Words = text(200)
+
 /** The page of a key list. */
-export const keyListQuery = { limit: limit(1_000, 100), cursor: cursor("key") }
+export const keyListQuery = {
+  limit: limit(1_000, 100),
+  cursor: cursor("key"),
+  search: Schema.optionalKey(Words).annotate({ description: "A part of the name, or the whole id or prefix." }),
+  sort: Schema.Literals(["created", "name", "last_used", "expires"])
+    .annotate({ default: "created" })
+    .pipe(Schema.withDecodingDefaultKey(Effect.succeed("created" as const)))
+}
 
 export const ApiKeyList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(ApiKey),
+  total: Schema.Int.annotate({ description: "The number of keys on all pages." }),
   has_more: Schema.Boolean,
   next_cursor: Schema.NullOr(Schema.String)
 })
@@ -130,7 +140,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "Issue a key. The secret is shown only once" })),
     HttpApiEndpoint.get("list", "/v1/keys", {
-      query: keyListQuery,
+      query: { ...keyListQuery, owner: Schema.optionalKey(Words).annotate({ description: "A user's id." }) },
       success: ApiKeyList,
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List all keys, newest first" })),

@@ -71,6 +71,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
       success: Schema.Struct({
         object: Schema.Literal("list"),
         data: Schema.Array(Account),
+        total: Schema.Int.annotate({ description: "The number of users on all pages." }),
         has_more: Schema.Boolean,
         next_cursor: Schema.NullOr(Schema.String)
       }),

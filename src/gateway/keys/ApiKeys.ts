@@ -16,7 +16,7 @@ import { Ids, isId } from "../../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../../domain/Key.ts"
 import { monthOf, type NanoUsd } from "../../domain/Money.ts"
 import { type KeyPrivacy } from "../../domain/Privacy.ts"
-import { type KeyPage, type KeyPatch, KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { type KeyPage, type KeyPatch, type KeyQuery, KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
 import { audit, audited } from "../telemetry/Audit.ts"
 import { callerFinder } from "./Callers.ts"
@@ -59,6 +59,13 @@ export interface ApiKeysOptions {
 
 const TOUCH_EVERY = Duration.seconds(10)
 
+/** `total`: the number of keys on all pages. */
+export interface KeyViewPage {
+  readonly keys: ReadonlyArray<KeyView>
+  readonly nextCursor: string | null
+  readonly total: number
+}
+
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
@@ -82,12 +89,7 @@ export class ApiKeys extends Context.Service<
       ownerId: string,
       decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
     ) => Effect.Effect<void, GatewayError>
-    readonly list: (options: {
-      readonly limit: number
-      readonly cursor: string | null
-      /** Absent: keys of all owners. */
-      readonly ownerId?: string
-    }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly list: (query: KeyQuery) => Effect.Effect<KeyViewPage, GatewayError>
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
     /** Refuses a revoked key. */
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
@@ -215,13 +217,9 @@ export class ApiKeys extends Context.Service<
           return changed.flatMap(Option.toArray)
         }, orUnavailable)
 
-        const list = Effect.fn("ApiKeys.list")(function* (page: {
-          readonly limit: number
-          readonly cursor: string | null
-          readonly ownerId?: string
-        }) {
-          const { keys, nextCursor }: KeyPage = yield* repo.list(page)
-          return { keys: yield* viewsOf(keys), nextCursor }
+        const list = Effect.fn("ApiKeys.list")(function* (query: KeyQuery) {
+          const { keys, nextCursor }: KeyPage = yield* repo.list(query)
+          return { keys: yield* viewsOf(keys), nextCursor, total: yield* repo.total(query) }
         }, orUnavailable)
 
         const get = Effect.fn("ApiKeys.get")(function* (id: string) {

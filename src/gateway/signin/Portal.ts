@@ -6,9 +6,9 @@
 import { Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../../domain/Errors.ts"
 import { type Grants, type UserRecord } from "../../domain/User.ts"
-import { type KeyPatch } from "../../store/keys/KeyRepo.ts"
+import { type KeyPatch, type KeyQuery } from "../../store/keys/KeyRepo.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
-import { ApiKeys, type IssuedKey, type KeyView, type NewKey } from "../keys/ApiKeys.ts"
+import { ApiKeys, type IssuedKey, type KeyView, type KeyViewPage, type NewKey } from "../keys/ApiKeys.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyUsage, remainingOf } from "./Grants.ts"
 import { audit } from "../telemetry/Audit.ts"
 import { UserAdmin } from "./UserAdmin.ts"
@@ -44,10 +44,7 @@ const PAGE = 1_000
 export class Portal extends Context.Service<
   Portal,
   {
-    readonly list: (
-      user: UserRecord,
-      page: { readonly limit: number; readonly cursor: string | null }
-    ) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly list: (user: UserRecord, page: Omit<KeyQuery, "ownerId">) => Effect.Effect<KeyViewPage, GatewayError>
     readonly create: (user: UserRecord, wanted: WantedKey) => Effect.Effect<IssuedKey, GatewayError>
     /** A budget of null means as much as the grants allow. */
     readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>

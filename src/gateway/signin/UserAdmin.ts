@@ -35,7 +35,7 @@ export class UserAdmin extends Context.Service<
   UserAdmin,
   {
     readonly get: (id: string) => Effect.Effect<UserView, GatewayError>
-    readonly list: (options: UserQuery) => Effect.Effect<UserPage, GatewayError>
+    readonly list: (options: UserQuery) => Effect.Effect<UserPage & { readonly total: number }, GatewayError>
     readonly change: (id: string, change: UserChange) => Effect.Effect<UserView, GatewayError>
     /**
      * Makes the user with this address an admin, and creates the user when there is none. Whoever
@@ -102,7 +102,9 @@ export class UserAdmin extends Context.Service<
         return yield* change(id, { role: "admin" })
       })
 
-      const list = Effect.fn("UserAdmin.list")((options: UserQuery) => users.list(options), orUnavailable)
+      const list = Effect.fn("UserAdmin.list")(function* (options: UserQuery) {
+        return { ...(yield* users.list(options)), total: yield* users.total(options) }
+      }, orUnavailable)
 
       return UserAdmin.of({
         get,

@@ -6,7 +6,7 @@ import { CurrentKey } from "../../api/Authorization.ts"
 import { type ApiKey, type UpdateKeyRequest } from "../../api/Keys.ts"
 import { allScopes, statusOf } from "../../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
-import { ApiKeys, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKeys.ts"
+import { ApiKeys, type IssuedKey, type KeyView, type KeyViewPage } from "../../gateway/keys/ApiKeys.ts"
 import { StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
@@ -41,12 +41,10 @@ const layer = HttpApiBuilder.group(
         ),
       list: ({ query }) =>
         guard(
-          Effect.map(apiKeys.list({ limit: query.limit, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
-            object: "list" as const,
-            data: keys.map(keyWire),
-            has_more: nextCursor !== null,
-            next_cursor: nextCursor
-          }))
+          Effect.map(
+            apiKeys.list({ ...keyQueryOf(query), ...(query.owner === undefined ? {} : { ownerId: query.owner }) }),
+            keyListWire
+          )
         ),
       get: ({ params }) => guard(Effect.map(apiKeys.get(params.key_id), keyWire)),
       update: ({ params, payload }) =>
@@ -65,6 +63,28 @@ const layer = HttpApiBuilder.group(
     })
   })
 )
+
+interface KeyListSent {
+  readonly limit: number
+  readonly cursor?: string
+  readonly search?: string
+  readonly sort: "created" | "name" | "last_used" | "expires"
+}
+
+export const keyQueryOf = ({ cursor, limit, search, sort }: KeyListSent) => ({
+  limit,
+  cursor: cursor ?? null,
+  sort,
+  ...(search === undefined || search.trim() === "" ? {} : { search: search.trim() })
+})
+
+export const keyListWire = ({ keys, nextCursor, total }: KeyViewPage) => ({
+  object: "list" as const,
+  data: keys.map(keyWire),
+  total,
+  has_more: nextCursor !== null,
+  next_cursor: nextCursor
+})
 
 /** `GET /v1/key`: the key that authenticates the request. */
 const layerOwn = HttpApiBuilder.group(

@@ -11,7 +11,7 @@ import { StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { Portal, type Usage } from "../../gateway/signin/Portal.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
-import { changeOf, issuedWire, keyWire, momentOf } from "./Keys.ts"
+import { changeOf, issuedWire, keyWire, momentOf, keyListWire, keyQueryOf } from "./Keys.ts"
 import { spanOf } from "./Usage.ts"
 
 const asUser = <A, R = never>(run: (user: UserRecord) => Effect.Effect<A, GatewayError, R>) =>
@@ -25,18 +25,7 @@ export const layer = HttpApiBuilder.group(
     const responses = yield* StoredResponses
     const check = yield* makeCheck
     return handlers.handleAll({
-      list: ({ query }) =>
-        asUser((user) =>
-          Effect.map(
-            portal.list(user, { limit: query.limit, cursor: query.cursor ?? null }),
-            ({ keys, nextCursor }) => ({
-              object: "list" as const,
-              data: keys.map(keyWire),
-              has_more: nextCursor !== null,
-              next_cursor: nextCursor
-            })
-          )
-        ),
+      list: ({ query }) => asUser((user) => Effect.map(portal.list(user, keyQueryOf(query)), keyListWire)),
       create: ({ payload: asked }) =>
         asUser((user) =>
           check(asked, "made", (payload) =>

@@ -44,9 +44,10 @@ export const layer = HttpApiBuilder.group(
               ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() }),
               ...(query.search === undefined ? {} : { search: query.search.trim().toLowerCase() })
             }),
-            ({ nextCursor, users }) => ({
+            ({ nextCursor, total, users }) => ({
               object: "list" as const,
               data: users.map(accountWire),
+              total,
               has_more: nextCursor !== null,
               next_cursor: nextCursor
             })

@@ -45,6 +45,28 @@ export interface KeyPage {
   readonly nextCursor: string | null
 }
 
+export interface KeyFilter {
+  /** Absent: the keys of all owners. */
+  readonly ownerId?: string
+  /** A part of the name, in any case, or the whole id or prefix. */
+  readonly search?: string
+}
+
+/**
+ * `created` and `last_used`: the latest first. `expires`: the earliest first, and keys without an
+ * expiry last.
+ */
+export const keySorts = ["created", "name", "last_used", "expires"] as const
+export type KeySort = (typeof keySorts)[number]
+
+export interface KeyQuery extends KeyFilter {
+  readonly limit: number
+  /** The id of the last key of the page before. */
+  readonly cursor: string | null
+  /** Default: `created`. */
+  readonly sort?: KeySort
+}
+
 export interface CappedKey {
   readonly id: string
   readonly capNano: NanoUsd
@@ -65,16 +87,11 @@ export class KeyRepo extends Context.Service<
     readonly ownerTier: (ownerId: string) => Effect.Effect<Tier | null, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
     /**
-     * Newest first (by id, descending). Without `ownerId`, the keys of all owners. `limit` is 1 to
-     * 1,000.
+     * In the order of the query, and of ids. `limit` is 1 to 1,000.
      */
-    readonly list: (options: {
-      readonly limit: number
-      readonly cursor: string | null
-      readonly ownerId?: string
-      /** A part of the name, in any case, or the whole id or prefix. */
-      readonly search?: string
-    }) => Effect.Effect<KeyPage, StoreError>
+    readonly list: (query: KeyQuery) => Effect.Effect<KeyPage, StoreError>
+    /** The number of keys that a list has, on all its pages. */
+    readonly total: (query: KeyFilter) => Effect.Effect<number, StoreError>
     /** The names of keys by their ids. Unknown ids are left out. */
     readonly named: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, StoreError>
     /**

@@ -1,15 +1,32 @@
 /** Keys in memory, for tests and trials. Same guarantees as the table, until the process ends. */
 import { Effect, Option, Semaphore, Layer } from "effect"
 import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../../domain/Key.ts"
-import { type KeyPatch, KeyRepo } from "./KeyRepo.ts"
+import { type KeyFilter, type KeyPatch, KeyRepo, type KeySort } from "./KeyRepo.ts"
 
 const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
   const next = { ...key, ...patch, updatedAtMs: nowMs }
   return key.state === "revoked" ? { ...next, state: key.state, revokedAtMs: key.revokedAtMs } : next
 }
 
-const matches = ({ id, name, prefix }: KeyRecord, search: string): boolean =>
-  name.toLowerCase().includes(search.toLowerCase()) || id === search || prefix === search
+const matches = ({ id, name, ownerId, prefix }: KeyRecord, filter: KeyFilter): boolean => {
+  const { search } = filter
+  return (
+    (filter.ownerId ?? ownerId) === ownerId &&
+    (search === undefined || name.toLowerCase().includes(search.toLowerCase()) || id === search || prefix === search)
+  )
+}
+
+type Order = (a: KeyRecord, b: KeyRecord) => number
+const byId: Order = (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+const nameOf = ({ name }: KeyRecord): string => name.toLowerCase()
+const NEVER_MS = Number.MAX_SAFE_INTEGER
+
+const orders: Readonly<Record<KeySort, Order>> = {
+  created: (a, b) => byId(b, a),
+  name: (a, b) => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : byId(a, b)),
+  last_used: (a, b) => (b.lastUsedAtMs ?? 0) - (a.lastUsedAtMs ?? 0) || byId(b, a),
+  expires: (a, b) => (a.expiresAtMs ?? NEVER_MS) - (b.expiresAtMs ?? NEVER_MS) || byId(a, b)
+}
 
 export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
   const keys = new Map<string, KeyRecord>()
@@ -38,16 +55,21 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
 
-    list: ({ limit, cursor, ownerId, search }) =>
+    list: ({ cursor, limit, sort = "created", ...filter }) =>
       Effect.sync(() => {
-        const found = [...keys.values()]
-          .filter((key) => ownerId === undefined || key.ownerId === ownerId)
-          .filter((key) => search === undefined || matches(key, search))
-          .filter((key) => cursor === null || key.id < cursor)
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-        const page = found.slice(0, limit)
-        return { keys: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+        const found = [...keys.values()].filter((key) => matches(key, filter)).sort(orders[sort])
+        const at = found.findIndex(({ id }) => id === cursor)
+        const left =
+          cursor === null
+            ? found
+            : sort === "created"
+              ? found.filter(({ id }) => id < cursor)
+              : found.slice(at < 0 ? found.length : at + 1)
+        const page = left.slice(0, limit)
+        return { keys: page, nextCursor: left.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),
+
+    total: (filter) => Effect.sync(() => [...keys.values()].filter((key) => matches(key, filter)).length),
 
     named: (ids) =>
       Effect.sync(

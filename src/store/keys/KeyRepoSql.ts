@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Layer } from "effect"
 import { type KeyStatus, type Tier } from "../../domain/Key.ts"
-import { KeyRepo } from "./KeyRepo.ts"
+import { type KeyFilter, KeyRepo, type KeySort } from "./KeyRepo.ts"
 import { keyTable } from "./KeyRow.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard, transacted } from "../sql/SqlErrors.ts"
@@ -26,6 +26,14 @@ const patchable = [
   "prefix"
 ]
 
+/** What each order compares before the ids. Ids of keys contain the time of their creation. */
+const sorts = {
+  created: ["id", "DESC"],
+  name: [`lower(name) COLLATE "C"`, "ASC"],
+  last_used: ["coalesce(last_used_at_ms, 0)", "DESC"],
+  expires: ["coalesce(expires_at_ms, 9007199254740991)", "ASC"]
+} as const satisfies Record<KeySort, unknown>
+
 export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.PgClient> = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(columnList(keyTable.columns))
@@ -37,6 +45,13 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
       Effect.flatMap(keyTable.decode),
       Effect.map((keys) => Option.fromUndefinedOr(keys[0]))
     )
+
+  const filtered = ({ ownerId, search }: KeyFilter) => [
+    ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
+    ...(search === undefined
+      ? []
+      : [sql`(position(lower(${search}::text) IN lower(name)) > 0 OR id = ${search} OR prefix = ${search})`])
+  ]
 
   return {
     insert: Effect.fn("KeyRepo.insert")(function* (key) {
@@ -62,18 +77,31 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
 
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
 
-    list: Effect.fn("KeyRepo.list")(function* ({ limit, cursor, ownerId, search = null }) {
+    list: Effect.fn("KeyRepo.list")(function* ({ cursor, limit, sort = "created", ...filter }) {
+      const [value, order] = sorts[sort]
+      const after =
+        cursor === null
+          ? []
+          : sort === "created"
+            ? [sql`id < ${cursor}`]
+            : [
+                sql`(${sql.literal(value)}, id) ${sql.literal(order === "DESC" ? "<" : ">")} (
+                SELECT ${sql.literal(value)}, id FROM api_keys WHERE id = ${cursor})`
+              ]
       const rows = yield* guard(
-        sql`SELECT ${columns} FROM api_keys
-            WHERE (${cursor}::text IS NULL OR id < ${cursor}::text)
-              AND (${ownerId ?? null}::text IS NULL OR owner_id = ${ownerId ?? null}::text)
-              AND (${search}::text IS NULL OR position(lower(${search}::text) IN lower(name)) > 0
-                   OR id = ${search}::text OR prefix = ${search}::text)
-            ORDER BY id DESC LIMIT ${limit + 1}`
+        sql`SELECT ${columns} FROM api_keys WHERE ${sql.and([...filtered(filter), ...after])}
+            ORDER BY ${sql.literal(`${value} ${order}, id ${order}`)} LIMIT ${limit + 1}`
       )
       const keys = yield* keyTable.decode(rows.slice(0, limit))
       return { keys, nextCursor: rows.length > limit ? (keys.at(-1)?.id ?? null) : null }
     }),
+
+    total: Effect.fn("KeyRepo.total")((filter) =>
+      Effect.map(
+        guard(sql<{ readonly keys: number }>`SELECT count(*) AS keys FROM api_keys WHERE ${sql.and(filtered(filter))}`),
+        ([row]) => row?.keys ?? 0
+      )
+    ),
 
     named: Effect.fn("KeyRepo.named")((ids) =>
       Effect.map(

@@ -59,6 +59,8 @@ export class Users extends Context.Service<
     readonly named: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, StoreError>
     /** Newest first (by id, descending). */
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, StoreError>
+    /** The number of users that a list has, on all its pages. */
+    readonly total: (options: Pick<UserQuery, "email" | "search">) => Effect.Effect<number, StoreError>
     /** Applies a patch and returns the new record, or none when there is no such user. */
     readonly update: (
       id: string,

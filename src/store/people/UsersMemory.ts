@@ -91,6 +91,14 @@ export const makeUsersMemory = (): Users["Service"] => {
         return { users: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),
 
+    total: ({ email, search }) =>
+      Effect.sync(
+        () =>
+          [...users.values()].filter(
+            (user) => (email ?? user.email) === user.email && (search === undefined || matches(user, search))
+          ).length
+      ),
+
     update: (id, patch, nowMs) =>
       Effect.sync(() => {
         const user = users.get(id)

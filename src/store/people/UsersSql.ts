@@ -134,6 +134,19 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
       return { users, nextCursor: rows.length > limit ? (users.at(-1)?.id ?? null) : null }
     }),
 
+    total: Effect.fn("Users.total")(({ email = null, search = null }) =>
+      Effect.map(
+        guard(
+          sql<{ readonly users: number }>`
+            SELECT count(*) AS users FROM users
+            WHERE (${email}::text IS NULL OR email = ${email}::text)
+              AND (${search}::text IS NULL OR id = ${search}::text
+                   OR position(${search}::text IN email) > 0 OR position(${search}::text IN phone) > 0)`
+        ),
+        ([row]) => row?.users ?? 0
+      )
+    ),
+
     update: Effect.fn("Users.update")((id, patch, nowMs) =>
       first(
         guard(

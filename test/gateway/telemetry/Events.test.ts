@@ -1,6 +1,6 @@
 /** The events of keys, circuits and budgets. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { type EventData, Events, type EventType } from "../../../src/domain/Events.ts"
 import * as BudgetAlerts from "../../../src/gateway/billing/BudgetAlerts.ts"
@@ -45,8 +45,10 @@ it.effect("keys: issued, rotated and revoked, without a secret", () => {
   }).pipe(Effect.provide(TestApp.layer({ providers: [] }).pipe(Layer.provideMerge(listening))))
 })
 
-it.effect("circuits: opened and closed, but no failed probes", () => {
+it.effect("circuits: opened and closed, also in the log, but no failed probes", () => {
   const { listening, said } = recorder()
+  const logged: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => void logged.push(`${logLevel} ${String(message)}`))
   const candidate = candidateWith("alpha")
   const fault = new ProviderError({
     provider: "alpha",
@@ -69,7 +71,20 @@ it.effect("circuits: opened and closed, but no failed probes", () => {
       ["circuit.opened", data],
       ["circuit.closed", data]
     ])
-  }).pipe(Effect.provide(CircuitEvents.layer.pipe(Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening)))))
+    assert.deepStrictEqual(
+      logged.filter((line) => line.includes("circuit")),
+      [
+        "Warn a circuit opened: the provider keeps failing and gets no calls for a while",
+        "Info a circuit closed: the provider answers again"
+      ]
+    )
+  }).pipe(
+    Effect.provide(
+      CircuitEvents.layer.pipe(
+        Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening, Logger.layer([logger])))
+      )
+    )
+  )
 })
 
 it.effect("providers: refused credentials, once until an answer", () => {

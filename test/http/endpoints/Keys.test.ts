@@ -71,6 +71,7 @@ it.effect("a new key has defaults; the secret is in this response and in no othe
     assert.deepStrictEqual(list.body, {
       object: "list",
       data: [{ ...record, prefix }],
+      total: 1,
       has_more: false,
       next_cursor: null
     })
@@ -218,4 +219,27 @@ it.effect("a key reads its own scopes, spending and last use", () =>
     })
     assert.notProperty(own, "key")
   }).pipe(Effect.provide(app))
+)
+
+it.effect("the list is searched, sorted, filtered by owner and counted", () =>
+  Effect.gen(function* () {
+    const { adminKey, issueKey, send } = yield* TestApp
+    for (const [name, ownerId] of [
+      ["tenant 33", "usr_1"],
+      ["Tenant 34", null],
+      ["another", "usr_1"]
+    ] as const) {
+      yield* issueKey({ name, ownerId })
+    }
+    const listed = (query: string) =>
+      Effect.map(send(`/v1/keys?${query}`, { headers: { "x-admin-key": adminKey } }), ({ text }) => {
+        const { data, total } = JSON.parse(text)
+        return [data.map((key: { readonly name: string }) => key.name), total]
+      })
+    assert.deepStrictEqual(yield* listed("sort=name"), [["another", "tenant 33", "Tenant 34"], 3])
+    assert.deepStrictEqual(yield* listed("search=TENANT%203&limit=1"), [["Tenant 34"], 2])
+    assert.deepStrictEqual(yield* listed("owner=usr_1"), [["another", "tenant 33"], 2])
+    const refused = yield* send("/v1/keys?sort=size", { headers: { "x-admin-key": adminKey } })
+    assert.strictEqual(refused.status, 422)
+  }).pipe(Effect.provide(TestApp.layer({ providers: [] })))
 )

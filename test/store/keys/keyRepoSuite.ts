@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, type Layer, Option } from "effect"
 import { type KeyRecord } from "../../../src/domain/Key.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { type KeyPage, type KeyQuery, KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
@@ -63,6 +63,48 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
         for (const key of [before, during]) {
           assert.deepStrictEqual(yield* repo.findByPublicId(key.publicId), Option.some(key))
         }
+      })
+    )
+
+    it.effect("lists keys by name, by last use and by expiry, finds some, counts them and names them", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const owner = { ownerId: "usr_sorted" }
+        const [a, b, c, d] = [
+          yield* inserted({ ...owner, name: "beta", lastUsedAtMs: T0 + 1, expiresAtMs: null }),
+          yield* inserted({ ...owner, name: "Alpha", lastUsedAtMs: null, expiresAtMs: T0 + 2 }),
+          yield* inserted({ ...owner, name: "beta", lastUsedAtMs: T0 + 3, expiresAtMs: T0 + 1 }),
+          yield* inserted({ ...owner, name: "gamma ray", lastUsedAtMs: T0 + 3, expiresAtMs: null })
+        ]
+        const names = new Map([a, b, c, d].map(({ id }, at) => [id, "abcd".charAt(at)]))
+        const listed = (query: Partial<KeyQuery>) =>
+          Effect.gen(function* () {
+            const seen: Array<string> = []
+            let cursor: string | null = null
+            do {
+              const page: KeyPage = yield* repo.list({ limit: 1, cursor, ...owner, ...query })
+              seen.push(...page.keys.map(({ id }) => names.get(id) ?? ""))
+              cursor = page.nextCursor
+            } while (cursor !== null)
+            return seen.join("")
+          })
+        assert.strictEqual(yield* listed({}), "dcba")
+        assert.strictEqual(yield* listed({ sort: "name" }), "bacd")
+        assert.strictEqual(yield* listed({ sort: "last_used" }), "dcab")
+        assert.strictEqual(yield* listed({ sort: "expires" }), "cbad")
+        assert.strictEqual(yield* listed({ search: "BETA", sort: "name" }), "ac")
+        assert.strictEqual(yield* listed({ search: "MMA R" }), "d")
+        assert.strictEqual(yield* listed({ search: b.id }), "b")
+        assert.strictEqual(yield* listed({ search: "%" }), "")
+        assert.strictEqual(yield* repo.total(owner), 4)
+        assert.strictEqual(yield* repo.total({ ...owner, search: "beta" }), 2)
+        assert.deepStrictEqual(
+          yield* repo.named([a.id, d.id, "key_none"]),
+          new Map([
+            [a.id, "beta"],
+            [d.id, "gamma ray"]
+          ])
+        )
       })
     )
 
