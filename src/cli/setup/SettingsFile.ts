@@ -62,10 +62,10 @@ export const write = Effect.fnUntraced(function* ({ before, changed, file, text 
     const real = before === null ? file : yield* files.realPath(file)
     const mode = before === null || hasKey ? OWNER_ALONE : (yield* files.stat(real)).mode & 0o777
     const nowMs = yield* Clock.currentTimeMillis
-    const moment = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "")
+    const moment = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, "")
     const copy = before === null ? null : `${real}.${moment}.bak`
     if (copy !== null && before !== null) {
-      yield* files.writeFileString(copy, before, { mode: OWNER_ALONE })
+      yield* files.writeFileString(copy, before, { mode: OWNER_ALONE, flag: "wx" })
     }
     const next = `${real}.${moment}.new`
     yield* files.writeFileString(next, text, { mode, flag: "wx" })
