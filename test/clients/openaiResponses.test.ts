@@ -274,7 +274,7 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
       const full = yield* failed(
         () => openai.responses.create(asking(dialect, overflow.prompt)),
         OpenAI.BadRequestError,
-        /context/
+        /context|too long/
       )
       assert.strictEqual(full.code, "context_length_exceeded")
       yield* failed(

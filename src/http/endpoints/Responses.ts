@@ -1,7 +1,7 @@
 /**
- * OpenAI's Responses API: a request becomes a chat completion and takes its way through the
- * gateway; the answer is written in the vendor's form. A request that continues a stored response
- * gets that conversation in front of its input.
+ * OpenAI's Responses API: a request becomes a chat completion, with its own form beside it, and
+ * takes its way through the gateway; the answer is written in the vendor's form. A request that
+ * continues a stored response gets that conversation in front of its input.
  */
 import { Clock, Effect, Exit, Redacted } from "effect"
 import { type Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -21,8 +21,9 @@ import { completionQuery } from "../edge/CompletionQuery.ts"
 import { guard, responseFailure } from "../errors/ErrorResponse.ts"
 import { isToldInStream } from "../errors/ResponsesErrors.ts"
 import { isContinued, makeConversation, withOwnPlaces } from "../responses/Conversation.ts"
+import { nativeRequest } from "../responses/Native.ts"
 import { responseOf, storedResponse, unstored } from "../responses/Reply.ts"
-import { type Asked, itemsOf, translated } from "../responses/Request.ts"
+import { itemsOf, translated } from "../responses/Request.ts"
 import { ResponseEvents, ResponseWriter } from "../responses/ResponseWriter.ts"
 import { itemsPage, shownItems } from "../responses/Stored.ts"
 import { ToolNames } from "../responses/ToolNames.ts"
@@ -77,13 +78,12 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
           : Effect.succeed(payload)
         const read = Effect.flatMap(whole, (body) =>
           Effect.flatMap(Effect.mapError(Effect.fromResult(translated(body)), gatewayError), (asked) => {
-            const refusal = refusalOf(asked)
-            if (refusal !== null) return Effect.fail(gatewayError(refusal))
             form.tools = asked.tools
             return Effect.succeed({
               ...query,
               request: asked.request,
               dropped: asked.dropped,
+              native: nativeRequest(body, request.headers, asked),
               // Encrypted reasoning must come back as the model wrote it.
               keepsReasoning: true,
               // An agent that asks again after a bad answer must not get the same one.
@@ -113,17 +113,6 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
       }
     })
   )
-
-/**
- * No provider gets the request in its own form, so what chat completions cannot express is refused.
- */
-const refusalOf = ({ accountObjects, only }: Asked): InvalidRequest | null => {
-  const code = "unsupported_parameter"
-  if (only !== null) return new InvalidRequest({ ...only, code, provider: null })
-  if (accountObjects === null) return null
-  const message = `${accountObjects}: objects that are stored at the provider are not available.`
-  return new InvalidRequest({ message, param: accountObjects, code, provider: null })
-}
 
 /** Codex gives up after a 429, and waits for a rate limit that its stream tells. */
 const isCodex = (headers: Headers.Headers): boolean =>

@@ -10,8 +10,23 @@ import { type Wire } from "./WireErrors.ts"
 
 export const QUOTA = "insufficient_quota"
 
+/** The vendor's own refusal of the request, on whose words its clients act. */
+const inOwnWords = (reason: Reason | null, wire: Wire): Wire => {
+  if (reason === null || !("own" in reason) || reason.own === undefined) return wire
+  const { error, status } = reason.own
+  const { code, message, param } = error
+  return {
+    ...wire,
+    status,
+    ...(typeof code === "string" ? { code } : {}),
+    ...(typeof message === "string" ? { message } : {}),
+    ...(typeof param === "string" ? { param } : {})
+  }
+}
+
 /** The error as this API tells it. */
-export const responsesWire = (reason: Reason | null, wire: Wire): Wire => {
+export const responsesWire = (reason: Reason | null, told: Wire): Wire => {
+  const wire = inOwnWords(reason, told)
   if (reason?._tag === "BudgetExceeded") return withOwnCode({ ...wire, status: 429 }, QUOTA)
   if (wire.status !== 422) return wire
   const { detail: _, ...rest } = wire
@@ -26,7 +41,8 @@ const withOwnCode = (wire: Wire, code: string) => ({
 })
 
 /** The error inside a stream. `reason`: null for a defect. */
-export const responseFault = (reason: Reason | null, wire: Wire): ResponseFault => {
+export const responseFault = (reason: Reason | null, told: Wire): ResponseFault => {
+  const wire = inOwnWords(reason, told)
   const { code, details, message, param = null, type } = withOwnCode(wire, codeOf(reason, wire))
   return { code, message: message + again(reason, wire), type, param, details }
 }

@@ -4,7 +4,7 @@
  */
 import { type Members } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { membersOf } from "../messages/Blocks.ts"
+import { membersOf, textOf } from "../messages/Blocks.ts"
 import { thoughtText } from "../messages/Reply.ts"
 import { RawInput } from "./RawInput.ts"
 import { encryptedContent } from "./Thoughts.ts"
@@ -25,59 +25,98 @@ export interface Item {
 export class MessageItem implements Item {
   readonly #id: string
   readonly #emit: Emit
-  #text = ""
   #phase: string | null
-  readonly #annotations: Array<Members> = []
-  readonly #logprobs: Array<unknown> = []
+  /** The parts that have ended. */
+  readonly #parts: Array<Members> = []
+  /** The part that is open. */
+  #open: { text: string; readonly annotations: Array<Members>; readonly logprobs: Array<unknown> } | null = null
 
-  constructor(id: string, emit: Emit, phase: string | null) {
+  /** `isTold`: the vendor's own events tell the item, and it is only followed. */
+  constructor(id: string, emit: Emit, phase: string | null, isTold = false) {
     this.#id = id
     this.#emit = emit
     this.#phase = phase
-    emit("response.output_item.added", { item: this.#item("in_progress", []) })
-    emit("response.content_part.added", { content_index: 0, part: outputText("", [], []) })
+    if (!isTold) emit("response.output_item.added", { item: this.item("in_progress") })
   }
 
   add(text: string, logprobs: ReadonlyArray<unknown>): void {
-    this.#text += text
-    for (const logprob of logprobs) this.#logprobs.push(logprob)
-    this.#emit("response.output_text.delta", { content_index: 0, delta: text, logprobs })
+    const open = this.#opened()
+    open.text += text
+    for (const logprob of logprobs) open.logprobs.push(logprob)
+    this.#emit("response.output_text.delta", { ...this.#place(), delta: text, logprobs })
   }
 
   annotate(annotation: Members): void {
-    const annotation_index = this.#annotations.push(annotation) - 1
-    this.#emit("response.output_text.annotation.added", { content_index: 0, annotation_index, annotation })
+    const annotation_index = this.#opened().annotations.push(annotation) - 1
+    this.#emit("response.output_text.annotation.added", { ...this.#place(), annotation_index, annotation })
   }
 
   setPhase(phase: string): void {
     this.#phase = phase
   }
 
+  /** Takes note of the vendor's own event. */
+  follow({ annotation, delta, part, type }: Members): void {
+    if (type === "response.content_part.added") this.#open ??= { text: "", annotations: [], logprobs: [] }
+    if (type === "response.output_text.delta" && this.#open !== null) this.#open.text += textOf(delta)
+    if (type === "response.output_text.annotation.added") this.#open?.annotations.push(membersOf(annotation))
+    if (type !== "response.content_part.done") return
+    this.#parts.push(membersOf(part))
+    this.#open = null
+  }
+
   end(): void {
-    this.#emit("response.output_text.done", { content_index: 0, text: this.#text, logprobs: this.#logprobs })
-    this.#emit("response.content_part.done", { content_index: 0, part: this.#part() })
+    if (this.#open === null) return
+    const { logprobs, text } = this.#open
+    const part = outputText(this.#open)
+    this.#emit("response.output_text.done", { ...this.#place(), text, logprobs: [...logprobs] })
+    this.#emit("response.content_part.done", { ...this.#place(), part })
+    this.#parts.push(part)
+    this.#open = null
   }
 
   item(status: ItemStatus): Members {
-    return this.#item(status, [this.#part()])
-  }
-
-  #part(): Members {
-    return outputText(this.#text, this.#annotations, this.#logprobs)
-  }
-
-  #item(status: ItemStatus, content: ReadonlyArray<Members>): Members {
+    const content = this.#open === null ? this.#parts : [...this.#parts, outputText(this.#open)]
     const phase = this.#phase === null ? {} : { phase: this.#phase }
-    return { id: this.#id, type: "message", status, role: "assistant", content, ...phase }
+    return { id: this.#id, type: "message", status, role: "assistant", content: [...content], ...phase }
+  }
+
+  #opened() {
+    if (this.#open !== null) return this.#open
+    const open = (this.#open = { text: "", annotations: [], logprobs: [] })
+    this.#emit("response.content_part.added", { ...this.#place(), part: outputText(open) })
+    return open
+  }
+
+  #place(): Members {
+    return { content_index: this.#parts.length }
   }
 }
 
-const outputText = (text: string, annotations: ReadonlyArray<Members>, logprobs: ReadonlyArray<unknown>) => ({
-  type: "output_text",
-  text,
-  annotations: [...annotations],
-  logprobs: [...logprobs]
-})
+/** An item of a kind that the vendor alone has, as it told it at first. */
+export class VendorItem implements Item {
+  readonly #told: Members
+
+  constructor(told: Members) {
+    this.#told = told
+  }
+
+  end(): void {}
+
+  item(status: ItemStatus): Members {
+    return "status" in this.#told ? { ...this.#told, status } : this.#told
+  }
+}
+
+const outputText = ({
+  annotations,
+  logprobs,
+  text
+}: {
+  readonly text: string
+  readonly annotations: ReadonlyArray<Members>
+  readonly logprobs: ReadonlyArray<unknown>
+}) => ({ type: "output_text", text, annotations: [...annotations], logprobs: [...logprobs] })
 
 /**
  * Texts of thoughts are written as a summary, because clients show nothing else. The last detail

@@ -6,7 +6,7 @@ import { type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { replayEvents } from "../../domain/Replay.ts"
 import { type Completed, type Head } from "../../gateway/request/Answer.ts"
 import { QUOTA } from "../errors/ResponsesErrors.ts"
-import { membersOf } from "../messages/Blocks.ts"
+import { blocksIn, membersOf } from "../messages/Blocks.ts"
 import { ResponseItems } from "./ResponseItems.ts"
 import { type ToolNames } from "./ToolNames.ts"
 import { responseUsage } from "./Usage.ts"
@@ -94,18 +94,52 @@ const clamped: ResponseFault = {
   details: { error_code: "monthly_budget_exceeded" }
 }
 
-/** A response that has ended. `usage`: null if nothing was settled. */
+/** Members of a response that are the gateway's, or that repeat the request of the client. */
+const gateways = new Set<string>([
+  "id",
+  "object",
+  "created_at",
+  "completed_at",
+  "model",
+  "instructions",
+  "metadata",
+  "tools",
+  "tool_choice",
+  "text",
+  "previous_response_id",
+  "store",
+  "background",
+  "max_output_tokens",
+  "prompt_cache_key",
+  "safety_identifier",
+  "user"
+])
+
+/** What the vendor's own response tells, such as the effort that it took. */
+const vendorMembers = (native: Members): Members =>
+  Object.fromEntries(Object.entries(native).filter(([name, value]) => value !== null && !gateways.has(name)))
+
+/**
+ * A response that has ended. `usage`: null if nothing was settled. `native`: the vendor's own
+ * response; empty: the answer was translated.
+ */
 export const endedResponse = (
   begun: ModelResponse,
   ending: Ending,
   output: ReadonlyArray<Members>,
-  told: { readonly usage: UsageInfo | null; readonly endedAtMs: number | undefined; readonly serviceTier: unknown }
+  told: {
+    readonly usage: UsageInfo | null
+    readonly endedAtMs: number | undefined
+    readonly serviceTier: unknown
+    readonly native: Members
+  }
 ): ModelResponse => ({
   ...begun,
+  ...vendorMembers(told.native),
   ...ending,
   completed_at:
     ending.status === "completed" && told.endedAtMs !== undefined ? Math.floor(told.endedAtMs / 1_000) : null,
-  output,
+  output: wholeOutput(output, blocksIn(told.native["output"])),
   usage: told.usage === null ? null : responseUsage(told.usage),
   ...(typeof told.serviceTier === "string" ? { service_tier: told.serviceTier } : {})
 })
@@ -124,11 +158,26 @@ export const storedResponse = (
     ? null
     : Effect.map(keep(response), (isStored) => (isStored ? response : unstored(response)))
 
+/** Items that were sent count before those of the vendor's last event, unless it has more. */
+const wholeOutput = (sent: ReadonlyArray<Members>, told: ReadonlyArray<Members>): ReadonlyArray<Members> =>
+  told.length > sent.length ? told : sent
+
+/** The finish reason of the vendor's own response. */
+const reasonOf = ({ incomplete_details: details, status }: Members): string => {
+  if (status !== "incomplete") return "stop"
+  return membersOf(details)["reason"] === "content_filter" ? "content_filter" : "length"
+}
+
 export const responseOf = (
   { endedAtMs, head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>,
   form: ResponseForm
 ): ModelResponse => {
   const name = nameOf(head)
+  const { native = {} } = reply
+  const serviceTier = membersOf(reply.extra)["service_tier"]
+  const told = { usage, endedAtMs, serviceTier, native }
+  if (reply.native !== undefined)
+    return endedResponse(begunResponse(name, form), endingOf(reasonOf(native), head), [], told)
   const items = new ResponseItems(suffixOf(name), form.tools, () => undefined)
   let finishReason: string | null = null
   for (const event of replayEvents(reply)) {
@@ -141,6 +190,5 @@ export const responseOf = (
   }
   const ending = endingOf(finishReason, head)
   items.finish(ending.status !== "completed")
-  const serviceTier = membersOf(reply.extra)["service_tier"]
-  return endedResponse(begunResponse(name, form), ending, items.output, { usage, endedAtMs, serviceTier })
+  return endedResponse(begunResponse(name, form), ending, items.output, told)
 }

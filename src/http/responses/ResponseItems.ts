@@ -8,7 +8,7 @@ import { blocksIn, membersOf, textOf } from "../messages/Blocks.ts"
 import { thoughtText } from "../messages/Reply.ts"
 import { callDetail } from "../messages/Thoughts.ts"
 import { type CallPiece, CallsInTurn } from "../sse/CallsInTurn.ts"
-import { CallItem, type Emit, type Item, MessageItem, ReasoningItem } from "./Items.ts"
+import { CallItem, type Emit, type Item, MessageItem, ReasoningItem, VendorItem } from "./Items.ts"
 import { encryptedContent } from "./Thoughts.ts"
 import { type ToolNames } from "./ToolNames.ts"
 
@@ -61,6 +61,27 @@ export class ResponseItems {
       if (piece.kind === "call") this.#characters += piece.input.length
       this.#turn.add(piece)
     }
+  }
+
+  /** Takes an event of the vendor's own as it is. What follows goes on in the open message. */
+  takeNative(event: Members): void {
+    const { item, sequence_number: _, type, ...members } = event
+    if (typeof type !== "string" || !/^[\w.]{1,64}$/.test(type)) return
+    if (type === "response.output_item.added") this.#open = this.#followed(membersOf(item))
+    else if (type === "response.output_item.done") {
+      this.#characters += JSON.stringify(item).length
+      this.#done.push(membersOf(item))
+      this.#open = null
+    } else if (this.#open instanceof MessageItem) this.#open.follow(event)
+    this.#characters += textOf(event["delta"]).length
+    this.#emit(type, item === undefined ? members : { ...members, item })
+  }
+
+  #followed(told: Members): Item {
+    const { id, phase, type } = told
+    if (type !== "message" || typeof id !== "string") return new VendorItem(told)
+    const emit = this.#emitOf(id)
+    return new MessageItem(id, emit, textOf(phase) || null, true)
   }
 
   /** Ends the last item. `isCut`: the answer is not whole. */
@@ -116,16 +137,21 @@ export class ResponseItems {
 
   #begin<A extends Item>(prefix: string, make: (id: string, emit: Emit) => A): A {
     this.#close(false)
-    const output_index = this.#done.length
-    const item_id = `${prefix}_${this.#suffix}${output_index}`
-    const item = make(item_id, (type, members) =>
+    const item_id = `${prefix}_${this.#suffix}${this.#done.length}`
+    const item = make(item_id, this.#emitOf(item_id))
+    this.#open = item
+    return item
+  }
+
+  /** Writes events of the item at the end of the output. */
+  #emitOf(item_id: string): Emit {
+    return (type, members) => {
+      const output_index = this.#done.length
       this.#emit(
         type,
         type === "response.output_item.added" ? { output_index, ...members } : { item_id, output_index, ...members }
       )
-    )
-    this.#open = item
-    return item
+    }
   }
 
   #close(isCut: boolean): void {

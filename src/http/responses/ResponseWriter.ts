@@ -10,6 +10,7 @@ import { type Members } from "../../domain/Chat.ts"
 import { gatewayError, ProvidersFailed } from "../../domain/Errors.ts"
 import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
 import { responseError } from "../errors/ErrorResponse.ts"
+import { membersOf } from "../messages/Blocks.ts"
 import { type EventWriter } from "../sse/Sse.ts"
 import {
   begunResponse,
@@ -72,7 +73,7 @@ export class ResponseEvents {
 
   /** The end of a response without a completion. */
   failed(error: ResponseFault): string {
-    const told = { usage: null, endedAtMs: undefined, serviceTier: null }
+    const told = { usage: null, endedAtMs: undefined, serviceTier: null, native: {} }
     const response = endedResponse(this.response, failedBy(error), [], told)
     return this.begin() + this.event("response.failed", { response })
   }
@@ -103,9 +104,10 @@ export class ResponseWriter implements EventWriter {
     switch (event._tag) {
       case "Choices":
         this.#serviceTier = event.extra?.["service_tier"] ?? this.#serviceTier
+        for (const each of event.native ?? []) this.#items.takeNative(each)
         for (const choice of event.choices) {
           if (choice.index !== 0) continue
-          this.#items.add(choice)
+          if (event.native === undefined) this.#items.add(choice)
           this.#finishReason ??= choice.finish_reason
         }
         if (this.#items.isOverfull) this.#fail(broken(), null)
@@ -151,7 +153,8 @@ export class ResponseWriter implements EventWriter {
     const told = {
       usage: settled?.usage ?? null,
       endedAtMs: settled?.endedAtMs,
-      serviceTier: this.#serviceTier
+      serviceTier: this.#serviceTier,
+      native: membersOf(settled?.native?.find(({ response }) => response !== undefined)?.["response"])
     }
     const response = endedResponse(this.#events.response, ending, this.#items.output, told)
     const last = (told: ModelResponse) => this.#events.event(`response.${ending.status}`, { response: told })

@@ -11,29 +11,20 @@ import { outputLimit } from "../../domain/Chat.ts"
 import { decodeChat, decodeReply, type Refusals } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type ChatCall, Malformed, type Provider, type ProviderReason, Unsupported } from "../Provider.ts"
-import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { faultOf } from "../wire/Faults.ts"
 import { countOf, type JsonRecord } from "../wire/Json.ts"
-import { withOwnWords } from "../wire/OwnWords.ts"
+import { type NativeEvents } from "../wire/NativeEvents.ts"
+import { nativeRefusals } from "../wire/NativeRefusals.ts"
 import { type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { refineReason } from "./Errors.ts"
 import { thoughtMaker } from "./Model.ts"
-import { countBody, nativeBody, NativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
+import { countBody, nativeBody, nativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
 import { readReply, type RequestFacts } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
 import { callIds } from "../wire/CallIds.ts"
 
 const API_VERSION = "2023-06-01"
-
-/** Refusals of a request in its own form keep the vendor's words. */
-const nativeRefusals: Refusals = {
-  of: (status, headers, text, nowMs) => withOwnWords(reasonOfStatus(status, headers, text, nowMs), text),
-  inside: (body) => {
-    const reason = errorInBody(body)
-    return reason === null ? null : withOwnWords(reason, body)
-  }
-}
 
 /** A request as it is sent. `events`: null for a request that was translated. */
 interface Lowered {
@@ -73,7 +64,7 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
         asked,
         body: nativeBody(native, { config, limitTokens, maker, offer, stream }),
         headers: nativeHeaders(native, config),
-        events: new NativeEvents(maker)
+        events: nativeEvents(maker)
       })
     }
     return Effect.map(Effect.fromResult(lowerRequest(request, offer, { maker, stream })), (body) => {

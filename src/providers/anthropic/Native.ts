@@ -5,12 +5,13 @@
  * which name this provider, and go back to the vendor byte for byte.
  */
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
-import { type ChatEvent, type ChatReply, type Members } from "../../domain/Chat.ts"
+import { type ChatReply, type Members } from "../../domain/Chat.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { carried, detailOf } from "../../domain/ThoughtCarrier.ts"
 import { Malformed } from "../Provider.ts"
 import { type CallHeaders } from "../transport/Transport.ts"
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
+import { NativeEvents } from "../wire/NativeEvents.ts"
 import { encryptedThought, ownThoughts, type ThoughtMaker, thoughtSignature, UNNAMED_FORMAT } from "../wire/Thoughts.ts"
 
 /** Members of a request that the gateway reads, and the API does not know. */
@@ -149,55 +150,17 @@ export const withNativeBody = (
         native: { ...body, content: jsonRecordsOf(body["content"]).map((block) => carriedBlock(block, maker)) }
       }
 
-/** Most events that end a stream. The vendor sends two. */
-const MOST_LAST = 8
-
-/** Puts the vendor's events beside those that the reader makes of them. */
-export class NativeEvents {
-  readonly #maker: ThoughtMaker
-  /** The events that end the stream. They leave with its end. */
-  readonly #last: Array<JsonRecord> = []
-
-  constructor(maker: ThoughtMaker) {
-    this.#maker = maker
-  }
-
-  /** `from`: where the events of this one begin in `out`. */
-  attach(event: JsonRecord, out: Array<ChatEvent>, from: number): void {
-    const { type } = event
-    // The gateway's own pings fill silences.
-    const isPing = type === "ping"
-    const isLast = type === "message_delta" || type === "message_stop"
-    if (isLast && this.#last.length < MOST_LAST) this.#last.push(event)
-    this.#cover(out, from)
-    if (isPing || isLast) return
-    const native = [this.#carried(event)]
-    const at = out.length - 1
-    const last = out[at]
-    if (at >= from && last?._tag === "Choices") out[at] = { ...last, native }
-    else out.push({ _tag: "Choices", choices: [], native })
-  }
-
-  /** The last events of the stream. */
-  end(out: ReadonlyArray<ChatEvent>): ReadonlyArray<ChatEvent> {
-    return out.map((event) =>
-      event._tag === "End" ? { ...event, native: this.#last } : { ...event, native: event.native ?? [] }
-    )
-  }
-
-  #cover(out: Array<ChatEvent>, from: number): void {
-    for (let at = from; at < out.length; at++) {
-      const event = out[at]
-      if (event?._tag === "Choices") out[at] = { ...event, native: [] }
+/** The vendor's events, with carriers for signatures. The gateway's own pings fill silences. */
+export const nativeEvents = (maker: ThoughtMaker): NativeEvents =>
+  new NativeEvents({
+    isSkipped: (type) => type === "ping",
+    isLast: (type) => type === "message_delta" || type === "message_stop",
+    carry: (event) => {
+      const { content_block: block, delta } = event
+      if (isJsonRecord(block)) return { ...event, content_block: carriedBlock(block, maker) }
+      const signature = isJsonRecord(delta) && delta["type"] === "signature_delta" ? stringOf(delta["signature"]) : null
+      return isJsonRecord(delta) && signature !== null && signature !== ""
+        ? { ...event, delta: { ...delta, signature: carriedSignature(signature, maker) } }
+        : event
     }
-  }
-
-  #carried(event: JsonRecord): JsonRecord {
-    const { content_block: block, delta } = event
-    if (isJsonRecord(block)) return { ...event, content_block: carriedBlock(block, this.#maker) }
-    const signature = isJsonRecord(delta) && delta["type"] === "signature_delta" ? stringOf(delta["signature"]) : null
-    return isJsonRecord(delta) && signature !== null && signature !== ""
-      ? { ...event, delta: { ...delta, signature: carriedSignature(signature, this.#maker) } }
-      : event
-  }
-}
+  })

@@ -12,7 +12,7 @@ import { withOwnWords } from "../wire/OwnWords.ts"
 import { MOST_SOURCES } from "../wire/Citations.ts"
 import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
 import { citedBlock, explanationOf, finishReason, readUsage, type RequestFacts } from "./Reply.ts"
-import { type NativeEvents } from "./Native.ts"
+import { type NativeEvents } from "../wire/NativeEvents.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 
 /**

@@ -17,7 +17,7 @@ const members: Readonly<Record<string, string>> = {
 
 export const refineReason = (reason: ProviderReason): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
-  const { code, contextLength, message, param, status } = reason
+  const { code, contextLength, message, own, param, status } = reason
   if (code === "invalid_encrypted_content") {
     return new Unsupported({
       param: "messages",
@@ -25,5 +25,7 @@ export const refineReason = (reason: ProviderReason): ProviderReason => {
     })
   }
   const member = param === null ? undefined : (members[param] ?? members[/^\w+/.exec(param)?.[0] ?? ""])
-  return member === undefined ? reason : new Rejected({ status, message, param: member, code, contextLength })
+  return member === undefined
+    ? reason
+    : new Rejected({ status, message, param: member, code, contextLength, ...(own === undefined ? {} : { own }) })
 }

@@ -8,7 +8,7 @@ import { type ChatMessage } from "../../domain/Chat.ts"
 import { stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { ownThoughts } from "../wire/Thoughts.ts"
 
-const FORMAT = "openai-responses-v1"
+export const FORMAT = "openai-responses-v1"
 
 /** Between two texts of reasoning. */
 export const SEPARATOR = "\n\n"

@@ -55,7 +55,7 @@ export const responsesParameters: Parameters = {
 }
 
 /** The API refuses a smaller limit. */
-const LEAST_OUTPUT_TOKENS = 16
+export const LEAST_OUTPUT_TOKENS = 16
 
 /** Members that the API takes in the same form. */
 const same = [

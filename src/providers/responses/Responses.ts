@@ -2,21 +2,37 @@
  * OpenAI's Responses API, whole and streamed, as a second way of the OpenAI dialect: the offer of a
  * model tells by which API it is called. Its streams give the same guarantees as chat completions'.
  *
- * Request.ts lowers requests. Reply.ts and Stream.ts read responses.
+ * Request.ts lowers requests, and Native.ts fits those of clients of this API. Reply.ts and
+ * Stream.ts read responses.
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
-import { decodeChat } from "../wire/Decode.ts"
+import { outputLimit } from "../../domain/Chat.ts"
+import { decodeChat, type Refusals } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { makeOpenAi } from "../openai/OpenAi.ts"
-import { type ChatCall, type Provider, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, type ProviderReason, type Unsupported } from "../Provider.ts"
 import { faultOf } from "../wire/Faults.ts"
-import { type Transport } from "../transport/Transport.ts"
+import { type JsonRecord } from "../wire/Json.ts"
+import { type NativeEvents } from "../wire/NativeEvents.ts"
+import { nativeRefusals } from "../wire/NativeRefusals.ts"
+import { type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { refineReason } from "./Errors.ts"
-import { readReply } from "./Reply.ts"
+import { nativeBody, nativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
+import { type Asked, readReply } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
+
+/** A request as it is sent. `events`: null for a request that was translated. */
+interface Sent {
+  readonly asked: Asked
+  readonly body: string
+  readonly headers: CallHeaders | undefined
+  readonly events: NativeEvents | null
+}
+
+const refusalsOf = ({ events }: Sent): Refusals | undefined => (events === null ? undefined : nativeRefusals)
 
 /** A provider that serves both APIs. */
 export const makeResponses = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
@@ -26,26 +42,41 @@ export const makeResponses = (config: ProviderConfig, transport: Transport["Serv
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) => faultOf(config.slug, refineReason(reason), key)
 
-  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean) =>
-    Effect.map(Effect.fromResult(lowerRequest(request, offer, maker, stream)), (lowered) => {
+  /** The body and the headers of a call, and what its readers need. */
+  const lowered = (
+    { leftOut, native, offer, request }: ChatCall,
+    stream: boolean
+  ): Effect.Effect<Sent, Unsupported> => {
+    const asked = { ids: callIds(request), maker }
+    if (native !== undefined) {
+      const body = nativeBody(native, { limitTokens: outputLimit(request), maker, offer, stream })
+      return Effect.succeed({ asked, body, headers: nativeHeaders(native, config), events: nativeEvents(maker) })
+    }
+    return Effect.map(Effect.fromResult(lowerRequest(request, offer, maker, stream)), (lowered) => {
       if (lowered.leftOut.length > 0) leftOut?.(lowered.leftOut)
-      return lowered.body
+      return { asked, body: lowered.body, headers: undefined, events: null }
     })
+  }
+
+  const read =
+    ({ asked, events }: Sent) =>
+    (wire: JsonRecord) =>
+      events === null ? readReply(wire, asked) : withNativeBody(readReply(wire, asked), wire, maker)
 
   const chat: Provider["chat"] = Effect.fnUntraced(function* (call) {
-    const { limitMs, request } = call
-    const body = yield* lowered(call, false)
-    const reply = yield* responses.post(body, limitMs ?? config.timeouts.totalMs)
-    return yield* decodeChat(reply, (wire) => readReply(wire, { ids: callIds(request), maker }))
+    const sent = yield* lowered(call, false)
+    const reply = yield* responses.post(sent.body, call.limitMs ?? config.timeouts.totalMs, sent.headers)
+    return yield* decodeChat(reply, read(sent), refusalsOf(sent))
   }, Effect.mapError(fault))
 
   const chatStream: Provider["chatStream"] = Effect.fnUntraced(function* (call) {
-    const body = yield* lowered(call, true)
-    const asked = { ids: callIds(call.request), maker }
-    return yield* openStream(responses, body, {
-      makeReader: () => makeReader(asked),
-      readWhole: (wire) => readReply(wire, asked),
+    const sent = yield* lowered(call, true)
+    return yield* openStream(responses, sent.body, {
+      makeReader: () => makeReader(sent.asked, sent.events),
+      readWhole: read(sent),
       firstTokenMs: call.limitMs,
+      headers: sent.headers,
+      refusals: refusalsOf(sent),
       fault
     })
   }, Effect.mapError(fault))

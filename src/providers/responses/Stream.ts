@@ -8,6 +8,8 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
+import { type NativeEvents } from "../wire/NativeEvents.ts"
+import { withOwnWords } from "../wire/OwnWords.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type Answer, OutputItem, type TextMember } from "./OutputItem.ts"
 import { type Asked, finishReason, readExtra, readUsage, unfinished } from "./Reply.ts"
@@ -76,10 +78,7 @@ class StreamState implements Answer {
 
 // step
 
-const step = (state: StreamState, data: string): ProviderReason | null => {
-  if (state.finish !== null || data === "[DONE]") return null
-  const event = parseJsonRecord(data)
-  if (event instanceof Malformed) return event
+const step = (state: StreamState, event: JsonRecord): ProviderReason | null => {
   const type = stringOf(event["type"]) ?? ""
   switch (type) {
     case "response.created":
@@ -171,15 +170,29 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> => {
 
 // export
 
-export const makeReader = (asked: Asked): StreamReader => {
+/** `native`: takes the vendor's events along. */
+export const makeReader = (asked: Asked, native: NativeEvents | null = null): StreamReader => {
   const state = new StreamState(asked)
   return {
-    step: (frame, out) => {
+    step: (data, out) => {
+      if (state.finish !== null || data === "[DONE]") return null
+      const event = parseJsonRecord(data)
+      if (event instanceof Malformed) return event
       state.out = out
-      return step(state, frame)
+      const from = out.length
+      const failure = step(state, event)
+      if (failure !== null) return native === null ? failure : withOwnWords(failure, errorOf(event))
+      native?.attach(event, out, from)
+      return null
     },
     isDone: () => state.finish !== null,
     isComplete: () => state.finish !== null,
-    close: () => close(state)
+    close: () => (native === null ? close(state) : native.end(close(state)))
   }
+}
+
+/** The object with the error of an event: the event, or its response. */
+const errorOf = (event: JsonRecord): JsonRecord => {
+  if (isJsonRecord(event["error"])) return event
+  return isJsonRecord(event["response"]) ? event["response"] : { error: event }
 }
