@@ -635,3 +635,26 @@ it.live("a provider of the API counts the tokens, of what may leave; else the ga
     })
   )
 )
+
+it.live("an overflow is told in Anthropic's words: the prompt's, or that of the prompt and the limit", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const told = (prompt: number, output: number) =>
+        `This model's maximum context length is 8192 tokens. However, you requested ${prompt + output} tokens (${prompt} in the messages, ${output} in the completion). Please reduce the length.`
+      const gateway = yield* gatewayOf({ dialect: "openai", does: { status: 500 } })
+      for (const [prompt, output, words] of [
+        [
+          8_000,
+          1_000,
+          "input length and `max_tokens` exceed context limit: 8000 + 1000 > 8192, decrease input length or `max_tokens` and try again"
+        ],
+        [9_000, 1_000, `prompt is too long: ${told(9_000, 1_000)}`]
+      ] as const) {
+        const error = { message: told(prompt, output), type: "invalid_request_error", code: "context_length_exceeded" }
+        yield* gateway.rescript("alpha", { status: 400, json: { error } })
+        const refused = yield* gateway.send({})
+        assert.deepStrictEqual([refused.status, JSON.parse(refused.text).error.message], [400, words])
+      }
+    })
+  )
+)

@@ -8,17 +8,19 @@ import { TestClock } from "effect/testing"
 import { type Script } from "../../src/testing/ScriptedProvider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
-import { chatSurface, each, type Surface } from "../support/surfaces.ts"
+import { chatSurface, eachLane, providersOn, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings, triedOnce } from "../support/testSettings.ts"
 import { until } from "./clock.ts"
 import { delta, end, finish, helloReply } from "./wire.ts"
 
-const appOf = (script: Script, settings: Partial<SettingsShape> = {}) => {
+const appOf = (surface: Surface, script: Script, settings: Partial<SettingsShape> = {}) => {
   const seen = { calls: 0 }
   const layer = TestApp.layer({
     settings: { cache: { ...testSettings.cache, enabled: false }, routing: triedOnce, ...settings },
-    providers: [{ slug: "alpha", models: { "test/small": script }, onCall: () => void seen.calls++ }]
+    providers: providersOn(surface, [
+      { slug: "alpha", models: { "test/small": script }, onCall: () => void seen.calls++ }
+    ])
   })
   return { layer, seen }
 }
@@ -28,8 +30,8 @@ const limits = {
   free: { requestsPerMinute: 60, tokensPerMinute: 120, concurrency: 1 }
 }
 
-each("429: the tokens of a minute, and requests at once until one has ended", (surface) => {
-  const { layer, seen } = appOf({ delayMs: 5_000, reply: helloReply }, { tiers: limits })
+eachLane("429: the tokens of a minute, and requests at once until one has ended", (surface) => {
+  const { layer, seen } = appOf(surface, { delayMs: 5_000, reply: helloReply }, { tiers: limits })
   return Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey({ tier: "free" })
@@ -49,7 +51,7 @@ each("429: the tokens of a minute, and requests at once until one has ended", (s
   }).pipe(Effect.provide(layer))
 })
 
-each("a stream whose budget runs out ends with its error, and costs no more than the budget", (surface) => {
+eachLane("a stream whose budget runs out ends with its error, and costs no more than the budget", (surface) => {
   const words = Array.from({ length: 3_000 }, () => delta({ content: " a" }))
   return Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp
@@ -71,12 +73,12 @@ each("a stream whose budget runs out ends with its error, and costs no more than
       [next.status, surface.read(next.text).error?.code],
       [surface.status(402), "monthly_budget_exceeded"]
     )
-  }).pipe(Effect.provide(appOf({ events: [...words, finish(), end] }).layer))
+  }).pipe(Effect.provide(appOf(surface, { events: [...words, finish(), end] }).layer))
 })
 
-each("a text that must not leave is refused, wherever it stands, and no provider is called", (surface) => {
+eachLane("a text that must not leave is refused, wherever it stands, and no provider is called", (surface) => {
   const email = "ann.smith@example.com"
-  const { layer, seen } = appOf({ reply: helloReply }, { privacy: { ...noPrivacy, mode: "block" } })
+  const { layer, seen } = appOf(surface, { reply: helloReply }, { privacy: { ...noPrivacy, mode: "block" } })
   return Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -123,10 +125,10 @@ const toldOf = (surface: Surface) => {
       .replaceAll(surface.path, "/path")
       .replaceAll(new RegExp(String.raw`\b${surface.status(402)}\b`, "g"), "402")
     return JSON.parse(text.replaceAll(/gen_0\w+/g, "gen"))
-  }).pipe(Effect.provide(Layer.provideMerge(appOf(script).layer, logged)))
+  }).pipe(Effect.provide(Layer.provideMerge(appOf(surface, script).layer, logged)))
 }
 
-each("its requests are counted and logged as those of chat completions", (surface) =>
+eachLane("its requests are counted and logged as those of chat completions", (surface) =>
   Effect.gen(function* () {
     const told = yield* toldOf(surface)
     assert.lengthOf(told.requests, 4)

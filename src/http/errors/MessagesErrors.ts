@@ -121,8 +121,19 @@ const capabilityOf = ({ code, message, param }: InvalidRequest): string | null =
   return /\b(?:document|file)/i.test(message) ? "document_block" : null
 }
 
-/** A client that reads these words shortens its conversation and tries again. */
+/**
+ * A client that reads these words shortens its conversation and tries again; or it lowers
+ * `max_tokens`, if the prompt alone would fit.
+ */
 const overflow = ({ contextLength, message, promptTokens }: ContextLengthExceeded, words: string): string => {
   if (message === null) return `prompt is too long: ${promptTokens} tokens > ${contextLength} maximum`
-  return /prompt is too long/i.test(words) ? words : `prompt is too long: ${words}`
+  if (/prompt is too long|exceed context limit/i.test(words)) return words
+  const [, most, prompt, output] = sums.exec(words) ?? []
+  return most === undefined || Number(prompt) >= Number(most)
+    ? `prompt is too long: ${words}`
+    : `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ${most}, decrease input length or \`max_tokens\` and try again`
 }
+
+/** How servers of OpenAI's API tell the sum: the most, the prompt, the output. */
+const sums =
+  /maximum context length is (\d{1,9}) tokens\D{1,80}\d{1,9} tokens\W{1,4}(\d{1,9}) \D{1,40}?(\d{1,9}) in the completion/i

@@ -1,6 +1,7 @@
 /** The list of unmasked places, and the page that shows it. */
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
+import { nativePlaces } from "../../../src/gateway/privacy/KeptNativePlaces.ts"
 import { keptPlaces } from "../../../src/gateway/privacy/KeptPlaces.ts"
 
 it("docs/reference/privacy.md shows every place with its reason, and no other", () => {
@@ -13,6 +14,9 @@ it("docs/reference/privacy.md shows every place with its reason, and no other", 
   })
   assert.deepStrictEqual(
     shown,
-    keptPlaces.map(({ paths, why }) => [[...paths], why])
+    [...keptPlaces, ...nativePlaces.anthropic.kept, ...nativePlaces.responses.kept].map(({ paths, why }) => [
+      [...paths],
+      why
+    ])
   )
 })
