@@ -6,7 +6,7 @@
 import { type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { nativeProvider } from "./nativeLane.ts"
 import { assert, it } from "@effect/vitest"
-import { type Effect } from "effect"
+import { type Effect, type Scope } from "effect"
 import { assembledMessage } from "./messageEvents.ts"
 import { assembledResponse } from "./responseEvents.ts"
 
@@ -279,4 +279,9 @@ export const providersOn = (
 /** A test for each surface. */
 export const each = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {
   for (const surface of surfaces) it.effect(`${surface.name}: ${name}`, () => run(surface))
+}
+
+/** The same with the real clock. */
+export const eachLive = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown, Scope.Scope>): void => {
+  for (const surface of surfaces) it.live(`${surface.name}: ${name}`, () => run(surface))
 }
