@@ -1,0 +1,49 @@
+/**
+ * How long a page of a list of generations takes, for each filter, over many generations in a
+ * Postgres of its own. Exits with 1 if one takes longer than 100 ms. Run nothing else meanwhile.
+ *
+ *   node scripts/bench/filters.ts [--rows 3000000]
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { parseArgs } from "node:util"
+import { makeGenerationStore } from "../../src/store/ledger/GenerationStoreSql.ts"
+import { Sql } from "../../src/store/sql/Sql.ts"
+import { fillWith, indexesBuilt, queries } from "../../test/store/ledger/manyGenerations.ts"
+import { startPostgres } from "../../test/support/Postgres.ts"
+
+const LIMIT_MS = 100
+const TIMES = 5
+const PAGE = 50
+
+const { values } = parseArgs({ options: { rows: { type: "string", default: "3000000" } } })
+const rows = Number(values.rows)
+
+const measured = Effect.gen(function* () {
+  const server = yield* Effect.acquireRelease(
+    Effect.promise(() => startPostgres()),
+    ({ stop }) => Effect.promise(() => stop())
+  )
+  const context = yield* Layer.build(Sql.layerPostgres({ url: Redacted.make(server.url), maxConnections: 2 }))
+  const sql = Context.get(context, PgClient.PgClient)
+  yield* indexesBuilt(sql)
+  yield* sql.withTransaction(Effect.andThen(sql`SET LOCAL statement_timeout = 0`, fillWith(sql, "generations", rows)))
+  const store = makeGenerationStore(sql)
+  let slowest = 0
+  for (const query of queries) {
+    const times: Array<number> = []
+    for (let time = 0; time < TIMES; time++) {
+      const began = performance.now()
+      yield* store.list({ keyId: null, limit: PAGE, cursor: null, ...query })
+      times.push(performance.now() - began)
+    }
+    const median = times.sort((a, b) => a - b)[Math.floor(TIMES / 2)] ?? 0
+    slowest = Math.max(slowest, median)
+    console.log(`${median.toFixed(1).padStart(8)} ms  ${JSON.stringify(query)}`)
+  }
+  return slowest
+})
+
+const slowest = await Effect.runPromise(Effect.scoped(measured))
+console.log(`${rows} generations: the slowest filter takes ${slowest.toFixed(1)} ms`)
+if (slowest > LIMIT_MS) process.exitCode = 1
