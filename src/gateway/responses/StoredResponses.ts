@@ -197,6 +197,9 @@ const switchedOff = refusal(
   "This gateway does not store responses, so previous_response_id cannot be used. Send the whole conversation in 'input', or ask the gateway's operator to set responses.retention_days."
 )
 
+/** An id as a message quotes it: records of refusals leave out what is between the quotes. */
+export const quotable = (id: string): string => id.slice(0, 80).replaceAll("'", "")
+
 /** OpenAI's words. */
 const notContinued = (id: string): InvalidRequest =>
-  refusal("previous_response_not_found", `Previous response with id '${id.slice(0, 80)}' not found.`)
+  refusal("previous_response_not_found", `Previous response with id '${quotable(id)}' not found.`)

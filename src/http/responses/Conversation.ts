@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
-import { type Keeper, type StoredResponses } from "../../gateway/responses/StoredResponses.ts"
+import { type Keeper, quotable, type StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { itemsOf } from "./Request.ts"
 
 /** Most stored responses that the references of one request may be searched in. */
@@ -75,7 +75,7 @@ const isUnknown = ({ reason }: GatewayError): boolean => reason._tag === "Invali
 const notFound = (at: number, id: string) =>
   gatewayError(
     new InvalidRequest({
-      message: `Item with id '${id.slice(0, 80)}' not found.`,
+      message: `Item with id '${quotable(id)}' not found.`,
       param: `input.${at}`,
       code: null,
       provider: null

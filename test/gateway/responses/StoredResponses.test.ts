@@ -223,6 +223,8 @@ it.effect("an id of another form is not looked up", () =>
       assert.strictEqual(yield* refusal(responses.remove(mine.keyId, id)), "NotFound")
     }
     assert.isBelow((yield* refusal(responses.history(mine, "x".repeat(1_000_000), () => true))).length, 300)
+    // What is quoted is left out of records, so that the id must not end its quotes.
+    assert.strictEqual(yield* refusal(responses.history(mine, "it's mine", () => true)), unknown("its mine"))
   }).pipe(Effect.provide(keeping(30, Layer.mock(ResponseStore, {}))))
 )
 
