@@ -216,7 +216,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         PrivacyRoutes.layer,
         GenerationRoutes.layers,
         RequestRoutes.layers,
-        ResponseRoutes.layerStored,
+        ResponseRoutes.layerStored(settings.server),
         UsageRoutes.layers,
         KeyRoutes.layers,
         AdminRoutes.layer,

@@ -30,6 +30,9 @@ export interface KeptResponse {
   readonly input: ReadonlyArray<Members>
 }
 
+/** Whether the process has room for a text of so many characters. */
+export type HasRoom = (characters: number) => boolean
+
 /**
  * A longer JSON text is not kept, nor one that is more complex than the body of a request may be.
  */
@@ -57,16 +60,13 @@ export class StoredResponses extends Context.Service<
     readonly keeps: (store: boolean | null | undefined) => boolean
     /** Stores a response. False if that was not possible, which is logged. */
     readonly keep: (keeper: Keeper, kept: KeptResponse) => Effect.Effect<boolean>
-    /**
-     * The items of a conversation up to and with this response, for `previous_response_id`.
-     * `hasRoom`: whether the process has room for a text of so many characters.
-     */
+    /** The items of a conversation up to and with this response, for `previous_response_id`. */
     readonly history: (
       keeper: Keeper,
       id: string,
-      hasRoom: (characters: number) => boolean
+      hasRoom: HasRoom
     ) => Effect.Effect<ReadonlyArray<Members>, GatewayError>
-    readonly get: (keeper: Keeper, id: string) => Effect.Effect<KeptResponse, GatewayError>
+    readonly get: (keeper: Keeper, id: string, hasRoom: HasRoom) => Effect.Effect<KeptResponse, GatewayError>
     /** Deletes a response of the key, whichever of its secrets it was stored under. */
     readonly remove: (keyId: string, id: string) => Effect.Effect<void, GatewayError>
     /** Deletes all responses of a key. They expire anyway, so a failure is only logged. */
@@ -122,7 +122,8 @@ export class StoredResponses extends Context.Service<
             : yield* Effect.option(sealingOf(keeper, id).open(found.value))
         }, orUnavailable)
 
-        const keptIn = Effect.fnUntraced(function* (text: string) {
+        const keptIn = Effect.fnUntraced(function* (text: string, hasRoom: HasRoom) {
+          if (!hasRoom(text.length)) return yield* gatewayError(new Overloaded())
           yield* turn(text)
           const { hasLongNumber } = shapeOf(text)
           yield* turn(text)
@@ -131,23 +132,18 @@ export class StoredResponses extends Context.Service<
           return yield* Effect.die(new Error("what was sealed here is no response, which is impossible"))
         })
 
-        const history = Effect.fn("StoredResponses.history")(function* (
-          keeper: Keeper,
-          id: string,
-          hasRoom: (characters: number) => boolean
-        ) {
+        const history = Effect.fn("StoredResponses.history")(function* (keeper: Keeper, id: string, hasRoom: HasRoom) {
           if (retentionDays === null) return yield* gatewayError(switchedOff)
           const text = yield* textOf(keeper, id)
           if (Option.isNone(text)) return yield* gatewayError(notContinued(id))
-          if (!hasRoom(text.value.length)) return yield* gatewayError(new Overloaded())
-          const { input, response } = yield* keptIn(text.value)
+          const { input, response } = yield* keptIn(text.value, hasRoom)
           return [...input, ...response.output]
         })
 
-        const get = Effect.fn("StoredResponses.get")(function* (keeper: Keeper, id: string) {
+        const get = Effect.fn("StoredResponses.get")(function* (keeper: Keeper, id: string, hasRoom: HasRoom) {
           const text = yield* textOf(keeper, id)
-          if (Option.isSome(text)) return yield* keptIn(text.value)
-          return yield* gatewayError(new NotFound({ what: "response", id }))
+          if (Option.isNone(text)) return yield* gatewayError(new NotFound({ what: "response", id }))
+          return yield* keptIn(text.value, hasRoom)
         })
 
         const remove = Effect.fn("StoredResponses.remove")(function* (keyId: string, id: string) {

@@ -14,9 +14,10 @@ import { Ids } from "../../domain/Ids.ts"
 import { type ChatQuery } from "../../gateway/chat/ChatQuery.ts"
 import { Completion } from "../../gateway/chat/Completion.ts"
 import { Load, type LoadLimits } from "../../gateway/process/Load.ts"
-import { type Keeper, StoredResponses } from "../../gateway/responses/StoredResponses.ts"
+import { type HasRoom, type Keeper, StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { credentialOf } from "../auth/Authorization.ts"
+import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { completionQuery } from "../edge/CompletionQuery.ts"
 import { guard, responseFailure } from "../errors/ErrorResponse.ts"
 import { isToldInStream } from "../errors/ResponsesErrors.ts"
@@ -51,6 +52,7 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
         const keeper = { keyId: caller.key.id, secret: Redacted.make(credential) }
         const query = completionQuery({ caller, credential, headers, state })
         const isLarge = isContinued(payload)
+        const hasRoom: HasRoom = (characters) => load.hold(state.share, characters, options)
         const own = itemsOf(payload.input)
         let input = own
         const form = {
@@ -59,7 +61,7 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
           keep: responses.keeps(payload.store)
             ? (response: ModelResponse) =>
                 state.recorder.metadata.replayed
-                  ? Effect.map(Effect.exit(responses.get(keeper, response.id)), Exit.isSuccess)
+                  ? Effect.map(Effect.exit(responses.get(keeper, response.id, hasRoom)), Exit.isSuccess)
                   : responses.keep(keeper, { response, input })
             : null
         }
@@ -68,13 +70,10 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
 
         /** The request with what it takes from stored responses. */
         const whole = isLarge
-          ? Effect.map(
-              conversation(keeper, payload, (characters) => load.hold(state.share, characters, options)),
-              (items) => {
-                input = items
-                return { ...payload, input, previous_response_id: null }
-              }
-            )
+          ? Effect.map(conversation(keeper, payload, hasRoom), (items) => {
+              input = items
+              return { ...payload, input, previous_response_id: null }
+            })
           : Effect.succeed(payload)
         const read = Effect.flatMap(whole, (body) =>
           Effect.flatMap(Effect.mapError(Effect.fromResult(translated(body)), gatewayError), (asked) => {
@@ -126,36 +125,41 @@ const keeper: Effect.Effect<Keeper, never, CurrentKey | HttpServerRequest.HttpSe
 })
 
 /** The responses that were stored. */
-export const layerStored = HttpApiBuilder.group(
-  Api,
-  "storedResponses",
-  Effect.fnUntraced(function* (handlers) {
-    const responses = yield* StoredResponses
-    const kept = (id: string) => Effect.flatMap(keeper, (mine) => responses.get(mine, id))
-    return handlers.handleAll({
-      retrieve: ({ params, query }) =>
-        guard(
-          isAsked(query.stream)
-            ? Effect.fail(notStreamed)
-            : // As it was stored, whichever version did it.
-              Effect.map(kept(params.response_id), ({ response }) => HttpServerResponse.jsonUnsafe(response))
-        ),
-      remove: ({ params: { response_id: id } }) =>
-        guard(
-          Effect.flatMap(CurrentKey, ({ key }) =>
-            Effect.as(responses.remove(key.id, id), { id, object: "response" as const, deleted: true as const })
+export const layerStored = (options: LoadLimits) =>
+  HttpApiBuilder.group(
+    Api,
+    "storedResponses",
+    Effect.fnUntraced(function* (handlers) {
+      const responses = yield* StoredResponses
+      const load = yield* Load
+      const kept = Effect.fnUntraced(function* (id: string) {
+        const { share } = yield* CurrentRequest
+        return yield* responses.get(yield* keeper, id, (characters) => load.hold(share, characters, options))
+      })
+      return handlers.handleAll({
+        retrieve: ({ params, query }) =>
+          guard(
+            isAsked(query.stream)
+              ? Effect.fail(notStreamed)
+              : // As it was stored, whichever version did it.
+                Effect.map(kept(params.response_id), ({ response }) => HttpServerResponse.jsonUnsafe(response))
+          ),
+        remove: ({ params: { response_id: id } }) =>
+          guard(
+            Effect.flatMap(CurrentKey, ({ key }) =>
+              Effect.as(responses.remove(key.id, id), { id, object: "response" as const, deleted: true as const })
+            )
+          ),
+        inputItems: ({ params: { response_id: id }, query }) =>
+          guard(
+            Effect.flatMap(kept(id), ({ input }) => {
+              const page = itemsPage(shownItems(input, id), query)
+              return page === null ? Effect.fail(noItem) : Effect.succeed(HttpServerResponse.jsonUnsafe(page))
+            })
           )
-        ),
-      inputItems: ({ params: { response_id: id }, query }) =>
-        guard(
-          Effect.flatMap(kept(id), ({ input }) => {
-            const page = itemsPage(shownItems(input, id), query)
-            return page === null ? Effect.fail(noItem) : Effect.succeed(HttpServerResponse.jsonUnsafe(page))
-          })
-        )
+      })
     })
-  })
-)
+  )
 
 const isAsked = (stream: string | undefined): boolean => stream !== undefined && /^(?:true|1)$/i.test(stream)
 

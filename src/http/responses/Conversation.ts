@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
-import { type Keeper, quotable, type StoredResponses } from "../../gateway/responses/StoredResponses.ts"
+import { type HasRoom, type Keeper, quotable, type StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { itemsOf } from "./Request.ts"
 
 /** Most stored responses that the references of one request may be searched in. */
@@ -25,11 +25,7 @@ export const isContinued = ({ input, previous_response_id: previous }: Responses
 
 export const makeConversation =
   (responses: StoredResponses["Service"]) =>
-  (
-    keeper: Keeper,
-    body: ResponsesRequest,
-    hasRoom: (characters: number) => boolean
-  ): Effect.Effect<ReadonlyArray<Members>, GatewayError> => {
+  (keeper: Keeper, body: ResponsesRequest, hasRoom: HasRoom): Effect.Effect<ReadonlyArray<Members>, GatewayError> => {
     const own = itemsOf(body.input)
     const previous = body.previous_response_id
     const history =
@@ -47,7 +43,7 @@ const resolved = Effect.fnUntraced(function* (
   keeper: Keeper,
   own: ReadonlyArray<Members>,
   before: ReadonlyArray<Members>,
-  hasRoom: (characters: number) => boolean
+  hasRoom: HasRoom
 ) {
   const found = new Map<unknown, Members>()
   const add = (items: ReadonlyArray<Members>) => {

@@ -49,13 +49,13 @@ it.effect("a kept response is read again, and continued with its question and it
   Effect.gen(function* () {
     const responses = yield* StoredResponses
     assert.isTrue(yield* responses.keep(mine, kept("resp_1")))
-    assert.deepStrictEqual(yield* responses.get(mine, "resp_1"), kept("resp_1"))
+    assert.deepStrictEqual(yield* responses.get(mine, "resp_1", () => true), kept("resp_1"))
     assert.deepStrictEqual(yield* responses.history(mine, "resp_1", () => true), [
       ...kept("resp_1").input,
       ...kept("resp_1").response.output
     ])
     yield* responses.remove(mine.keyId, "resp_1")
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "NotFound")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "NotFound")
     assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), unknown("resp_1"))
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
@@ -71,14 +71,14 @@ it.effect("another key, and another secret of the key, read nothing and are told
       { keyId: mine.keyId, secret: Redacted.make("tg-rotated") }
     ]
     for (const stranger of strangers) {
-      assert.strictEqual(yield* refusal(responses.get(stranger, "resp_1")), "NotFound")
+      assert.strictEqual(yield* refusal(responses.get(stranger, "resp_1", () => true)), "NotFound")
       assert.strictEqual(yield* refusal(responses.history(stranger, "resp_1", () => true)), unknown("resp_1"))
     }
     assert.strictEqual(yield* refusal(responses.remove("key_other", "resp_1")), "NotFound")
-    assert.deepStrictEqual(yield* responses.get(mine, "resp_1"), kept("resp_1"))
+    assert.deepStrictEqual(yield* responses.get(mine, "resp_1", () => true), kept("resp_1"))
     // After a rotation the key still deletes what it stored before.
     yield* responses.remove(mine.keyId, "resp_1")
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "NotFound")
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
@@ -89,7 +89,7 @@ it.effect("a response does not open under the id of another", () =>
     yield* responses.keep(mine, kept("resp_1"))
     const sealed = yield* Effect.flatMap(store.find({ keyId: mine.keyId, id: "resp_1" }, 0), Effect.fromOption)
     yield* store.insert({ keyId: mine.keyId, id: "resp_2", sealed, expiresAtMs: DAY })
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_2")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_2", () => true)), "NotFound")
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
@@ -100,7 +100,7 @@ it.effect("without a retention nothing is kept, and continuing says so", () =>
     assert.isFalse(yield* responses.keep(mine, kept("resp_1")))
     const said = yield* refusal(responses.history(mine, "resp_1", () => true))
     assert.match(said, /^unsupported_parameter previous_response_id: .*'input'.*responses\.retention_days/)
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "NotFound")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "NotFound")
   }).pipe(Effect.provide(keeping(null, ResponsesMemory.layer)))
 )
@@ -118,9 +118,9 @@ it.effect("responses expire after the retention, and are then deleted", () =>
     const store = yield* ResponseStore
     yield* responses.keep(mine, kept("resp_1"))
     yield* TestClock.adjust(2 * DAY - 1)
-    yield* responses.get(mine, "resp_1")
+    yield* responses.get(mine, "resp_1", () => true)
     yield* TestClock.adjust(1)
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "NotFound")
     assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), unknown("resp_1"))
     yield* Layer.build(Retention.layer({ archiveDays: null, retentionDays: null }))
     yield* TestClock.adjust("31 seconds")
@@ -143,6 +143,7 @@ it.effect("a conversation that the process has no room for is not read", () =>
     yield* responses.keep(mine, kept("resp_1"))
     assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", hasRoom)), "Overloaded")
     assert.lengthOf(yield* responses.history(mine, "resp_1", hasRoom), 2)
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => false)), "Overloaded")
     assert.deepStrictEqual(
       asked,
       Array.from({ length: 2 }, () => JSON.stringify(kept("resp_1")).length)
@@ -169,7 +170,7 @@ it.effect("a response that is too large is not kept", () =>
     const empty = JSON.stringify(kept("resp_1", "")).length
     assert.isTrue(yield* responses.keep(mine, kept("resp_1", "a".repeat(MAX_KEPT_CHARACTERS - empty))))
     assert.isFalse(yield* responses.keep(mine, kept("resp_2", "a".repeat(MAX_KEPT_CHARACTERS - empty + 1))))
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_2")), "NotFound")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_2", () => true)), "NotFound")
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
@@ -209,7 +210,7 @@ it.effect("a database that is away refuses to continue, and does not stop an ans
     const responses = yield* StoredResponses
     assert.isFalse(yield* responses.keep(mine, kept("resp_1")))
     assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), "DependencyUnavailable")
-    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1")), "DependencyUnavailable")
+    assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "DependencyUnavailable")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "DependencyUnavailable")
     yield* responses.removeAll(mine.keyId)
   }).pipe(Effect.provide(keeping(30, away)))
@@ -219,7 +220,7 @@ it.effect("an id of another form is not looked up", () =>
   Effect.gen(function* () {
     const responses = yield* StoredResponses
     for (const id of ["", "resp_", "gen_1", "resp_\u0000", "resp_1\n", `resp_${"a".repeat(65)}`]) {
-      assert.strictEqual(yield* refusal(responses.get(mine, id)), "NotFound")
+      assert.strictEqual(yield* refusal(responses.get(mine, id, () => true)), "NotFound")
       assert.strictEqual(yield* refusal(responses.remove(mine.keyId, id)), "NotFound")
     }
     assert.isBelow((yield* refusal(responses.history(mine, "x".repeat(1_000_000), () => true))).length, 300)
