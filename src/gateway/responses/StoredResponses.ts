@@ -6,6 +6,7 @@
  *
  * Without a retention nothing is kept. A response that cannot be kept is answered all the same.
  */
+import { hash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Predicate, type Redacted } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest, NotFound, Overloaded } from "../../domain/Errors.ts"
 import { parseExactly, parseJson } from "../../domain/Json.ts"
@@ -66,6 +67,8 @@ export class StoredResponses extends Context.Service<
       id: string,
       hasRoom: HasRoom
     ) => Effect.Effect<ReadonlyArray<Members>, GatewayError>
+    /** The id of the response that answered this item. None: it is not known here. */
+    readonly ofItem: (keeper: Keeper, itemId: string) => Effect.Effect<Option.Option<string>, GatewayError>
     readonly get: (keeper: Keeper, id: string, hasRoom: HasRoom) => Effect.Effect<KeptResponse, GatewayError>
     /** Deletes a response of the key, whichever of its secrets it was stored under. */
     readonly remove: (keyId: string, id: string) => Effect.Effect<void, GatewayError>
@@ -107,20 +110,35 @@ export class StoredResponses extends Context.Service<
             const sealed = yield* sealingOf(keeper, id).close(text)
             const expiresAtMs = (yield* Clock.currentTimeMillis) + retentionDays * DAY_MS
             yield* store.insert({ keyId: keeper.keyId, id, sealed, expiresAtMs })
+            // A provider of this API names its items itself: they point to their response.
+            for (const { id: item } of kept.response.output) {
+              if (typeof item !== "string" || ownItem.test(item)) continue
+              const pointer = pointerOf(item)
+              const target = yield* sealingOf(keeper, pointer).close(id)
+              yield* store.insert({ keyId: keeper.keyId, id: pointer, sealed: target, expiresAtMs })
+            }
             yield* trimmed(keeper.keyId, sealed.length)
             return true
           },
           Effect.catchCause((cause) => Effect.as(Effect.logWarning("a response could not be stored", cause), false))
         )
 
-        /** The text of a response. None: this caller has no such response. */
-        const textOf = Effect.fnUntraced(function* (keeper: Keeper, id: string) {
-          if (retentionDays === null || !idForm.test(id)) return Option.none<string>()
+        /** What is stored under an id. None: this caller has no such thing. */
+        const opened = Effect.fnUntraced(function* (keeper: Keeper, id: string) {
           const found = yield* store.find({ keyId: keeper.keyId, id }, yield* Clock.currentTimeMillis)
           return Option.isNone(found)
             ? Option.none<string>()
             : yield* Effect.option(sealingOf(keeper, id).open(found.value))
         }, orUnavailable)
+
+        const textOf = (keeper: Keeper, id: string) =>
+          retentionDays === null || !idForm.test(id) ? Effect.succeedNone : opened(keeper, id)
+
+        const ofItem = (keeper: Keeper, itemId: string) => {
+          const own = ownItem.exec(itemId)?.[1]
+          if (own !== undefined) return Effect.succeedSome(`resp_${own}`)
+          return retentionDays === null ? Effect.succeedNone : opened(keeper, pointerOf(itemId))
+        }
 
         const keptIn = Effect.fnUntraced(function* (text: string, hasRoom: HasRoom) {
           if (!hasRoom(text.length)) return yield* gatewayError(new Overloaded())
@@ -156,6 +174,7 @@ export class StoredResponses extends Context.Service<
           keeps: (wanted) => retentionDays !== null && wanted !== false,
           keep,
           history,
+          ofItem,
           get,
           remove,
           removeAll: (keyId) =>
@@ -169,6 +188,12 @@ export class StoredResponses extends Context.Service<
 
 /** No other id is looked up. */
 const idForm = /^resp_\w{1,64}$/
+
+/** An item that the gateway named has the id of its response in its own: see `suffixOf`. */
+const ownItem = /^[a-z]+_([0-9a-f]{32})\d+$/
+
+/** Not the form of a response's id, so that it is no response to a client. */
+const pointerOf = (itemId: string): string => `item_${hash("sha256", itemId, "hex")}`
 
 /** Each response has a key of its own, so that none opens in another's place. */
 const sealingOf = ({ keyId, secret }: Keeper, id: string) => {

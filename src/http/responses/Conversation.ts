@@ -2,7 +2,7 @@
  * The input of a request with what it takes from stored responses: the conversation that it
  * continues, and the items that it refers to. A reference to an item of the same request stays.
  */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
@@ -11,9 +11,6 @@ import { itemsOf } from "./Request.ts"
 
 /** Most stored responses that the references of one request may be searched in. */
 const MAX_SEARCHED = 16
-
-/** The part of an item's id that the id of its response has too: see `suffixOf`. */
-const itemId = /^[a-z]+_([0-9a-f]{32})\d+$/
 
 const isReference = ({ id, type }: Members): boolean => type === "item_reference" && typeof id === "string"
 
@@ -53,8 +50,9 @@ const resolved = Effect.fnUntraced(function* (
   const searched = new Set<string>()
   // The newest response has the items of the earlier ones too.
   for (const { id } of own.filter(isReference).toReversed()) {
-    const responseId = `resp_${itemId.exec(String(id))?.[1] ?? ""}`
-    if (found.has(id) || searched.has(responseId) || searched.size === MAX_SEARCHED) continue
+    if (found.has(id) || searched.size === MAX_SEARCHED) continue
+    const responseId = Option.getOrElse(yield* responses.ofItem(keeper, String(id)), () => "")
+    if (searched.has(responseId)) continue
     searched.add(responseId)
     add(yield* Effect.catchIf(responses.history(keeper, responseId, hasRoom), isUnknown, () => Effect.succeed([])))
   }

@@ -5,7 +5,7 @@ import * as ResponsesMemory from "../../../src/store/responses/ResponsesMemory.t
 import * as ResponsesSql from "../../../src/store/responses/ResponsesSql.ts"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { type GatewayError } from "../../../src/domain/Errors.ts"
 import { parseExactly } from "../../../src/domain/Json.ts"
@@ -58,6 +58,21 @@ it.effect("a kept response is read again, and continued with its question and it
     assert.strictEqual(yield* refusal(responses.get(mine, "resp_1", () => true)), "NotFound")
     assert.strictEqual(yield* refusal(responses.remove(mine.keyId, "resp_1")), "NotFound")
     assert.strictEqual(yield* refusal(responses.history(mine, "resp_1", () => true)), unknown("resp_1"))
+  }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
+)
+
+it.effect("an item leads its own key to its response, whoever named it", () =>
+  Effect.gen(function* () {
+    const responses = yield* StoredResponses
+    const { input, response } = kept("resp_0123456789abcdef0123456789abcdef")
+    const output = [{ type: "reasoning", id: "rs_of-the-vendor" }]
+    yield* responses.keep(mine, { response: { ...response, output }, input })
+    for (const item of ["rs_of-the-vendor", "msg_0123456789abcdef0123456789abcdef0"]) {
+      assert.deepStrictEqual(yield* responses.ofItem(mine, item), Option.some(response.id))
+    }
+    const stranger: Keeper = { keyId: "key_other", secret: mine.secret }
+    assert.isTrue(Option.isNone(yield* responses.ofItem(stranger, "rs_of-the-vendor")))
+    assert.isTrue(Option.isNone(yield* responses.ofItem(mine, "rs_unknown")))
   }).pipe(Effect.provide(keeping(30, ResponsesMemory.layer)))
 )
 
