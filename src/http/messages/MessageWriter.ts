@@ -9,9 +9,9 @@ import { type GatewayError, gatewayError, ProvidersFailed } from "../../domain/E
 import { carried } from "../../domain/ThoughtCarrier.ts"
 import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
 import { messagesErrorBody } from "../errors/ErrorResponse.ts"
+import { type CallPiece, CallsInTurn } from "../sse/CallsInTurn.ts"
 import { type EventWriter } from "../sse/Sse.ts"
 import { blocksIn, membersOf, textOf } from "./Blocks.ts"
-import { JsonEnd } from "./JsonEnd.ts"
 import { isTextDelta, namedEvent, nativeEnd, nativeStart, placeOf, type WireEvent } from "./NativeEvents.ts"
 import {
   type MessageForm,
@@ -34,7 +34,7 @@ export const eventText = (data: WireEvent): string => `event: ${data.type}\ndata
 type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking"; readonly thought: unknown; detail: Members }
-  | { readonly kind: "call"; readonly call: number; readonly end: JsonEnd }
+  | { readonly kind: "call"; readonly call: number }
   /** A block that the vendor opened, and closes. */
   | { readonly kind: "native" }
 
@@ -43,14 +43,7 @@ type Piece =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly thought: unknown; readonly text: string; readonly detail: Members }
   | { readonly kind: "redacted"; readonly detail: Members }
-  | { readonly kind: "call"; readonly call: number; readonly wire: Members; readonly input: string }
 
-/**
- * Most pieces that wait, those of one call counted once, and most characters of them. A provider
- * that weaves its calls more than that breaks the stream.
- */
-const MOST_WAITING = 1_024
-const MOST_WAITING_CHARACTERS = 4_194_304
 const woven = gatewayError(new ProvidersFailed({ attempts: [], retryAfterMs: null }))
 
 export class MessageWriter implements EventWriter {
@@ -62,12 +55,7 @@ export class MessageWriter implements EventWriter {
   #hasFailed = false
   #blocks = 0
   #open: OpenBlock | null = null
-  /** Pieces that arrived while a call was unfinished, in order. Those of one call are joined. */
-  #waiting: Array<Piece> = []
-  readonly #places = new Map<number, number>()
-  #waitingCharacters = 0
-  /** The calls that have ended. */
-  readonly #ended = new Set<number>()
+  readonly #turn = new CallsInTurn<Piece>((piece) => this.#add(piece))
   #hasCalls = false
   #finishReason: string | null = null
   #refusal = ""
@@ -92,7 +80,7 @@ export class MessageWriter implements EventWriter {
         this.#start()
         for (const { delta, finish_reason: reason, index } of event.choices) {
           if (index !== 0) continue
-          for (const piece of this.#piecesOf(delta)) this.#add(piece)
+          for (const piece of this.#piecesOf(delta)) this.#turn.add(piece)
           this.#finishReason ??= reason
         }
         break
@@ -115,7 +103,7 @@ export class MessageWriter implements EventWriter {
         this.#emit({ type: "message_delta", delta, usage: messagesUsage(event.usage) })
       }
     }
-    if (this.#waiting.length > MOST_WAITING || this.#waitingCharacters > MOST_WAITING_CHARACTERS) this.#fail(woven)
+    if (!this.#hasFailed && this.#turn.isOverfull) this.#fail(woven)
     return this.#out
   }
 
@@ -150,7 +138,6 @@ export class MessageWriter implements EventWriter {
 
   #fail(error: GatewayError): void {
     this.#hasFailed = true
-    this.#waiting = []
     this.#emit(messagesErrorBody(error, this.#requestId))
   }
 
@@ -162,8 +149,8 @@ export class MessageWriter implements EventWriter {
     this.#emit({ type: "message_start", message })
   }
 
-  #piecesOf(delta: Delta): ReadonlyArray<Piece> {
-    const pieces: Array<Piece> = []
+  #piecesOf(delta: Delta): ReadonlyArray<Piece | CallPiece> {
+    const pieces: Array<Piece | CallPiece> = []
     const details = blocksIn(delta["reasoning_details"])
     const reasoning = textOf(delta.reasoning)
     const hasText = details.some((detail) => thoughtText(detail) !== "")
@@ -178,18 +165,13 @@ export class MessageWriter implements EventWriter {
     if (text !== "") pieces.push({ kind: "text", text })
     for (const wire of blocksIn(delta.tool_calls)) {
       const input = textOf(membersOf(wire["function"])["arguments"])
-      pieces.push({ kind: "call", call: typeof wire["index"] === "number" ? wire["index"] : 0, wire, input })
+      const call = typeof wire["index"] === "number" ? wire["index"] : 0
+      pieces.push({ kind: "call", call, wire, input, isJson: true })
     }
     return pieces
   }
 
-  /** Writes a piece, or lets it wait. */
-  #add(piece: Piece): void {
-    const open = this.#open
-    if (open?.kind === "call" && !(piece.kind === "call" && piece.call === open.call) && !open.end.isReached) {
-      this.#wait(piece)
-      return
-    }
+  #add(piece: Piece | CallPiece): void {
     switch (piece.kind) {
       case "text":
         if (this.#open?.kind !== "text") this.#begin({ kind: "text" }, textBlock(""))
@@ -206,21 +188,6 @@ export class MessageWriter implements EventWriter {
     }
   }
 
-  #wait(piece: Piece): void {
-    if (piece.kind === "text" || piece.kind === "thinking") this.#waitingCharacters += piece.text.length
-    if (piece.kind === "call") {
-      this.#waitingCharacters += piece.input.length
-      const place = this.#places.get(piece.call)
-      const before = place === undefined ? undefined : this.#waiting[place]
-      if (place !== undefined && before?.kind === "call") {
-        this.#waiting[place] = { ...before, input: before.input + piece.input }
-        return
-      }
-      this.#places.set(piece.call, this.#waiting.length)
-    }
-    this.#waiting.push(piece)
-  }
-
   #think(thought: unknown, text: string, detail: Members): void {
     const told = this.#form.omitsThinking ? "" : text
     if (told === "" && !isCarried(detail)) return
@@ -233,21 +200,15 @@ export class MessageWriter implements EventWriter {
     if (told !== "") this.#delta({ type: "thinking_delta", thinking: told })
   }
 
-  #call({ call, input, wire }: Extract<Piece, { readonly kind: "call" }>): void {
-    // Nothing but white space can follow the end of an input.
-    if (this.#ended.has(call)) return
-    let open = this.#open
+  #call({ call, input, wire }: CallPiece): void {
+    const open = this.#open
     if (open?.kind !== "call" || open.call !== call) {
       const detail = callDetail(wire)
       if (detail !== null) this.#whole(redactedBlock(detail))
-      open = { kind: "call", call, end: new JsonEnd() }
       this.#hasCalls = true
-      this.#begin(open, toolBlock(wire["id"], membersOf(wire["function"])["name"] ?? "", {}))
+      this.#begin({ kind: "call", call }, toolBlock(wire["id"], membersOf(wire["function"])["name"] ?? "", {}))
     }
-    if (input === "") return
-    open.end.add(input)
-    this.#delta({ type: "input_json_delta", partial_json: input })
-    if (open.end.isReached && this.#waiting.length > 0) this.#resume()
+    if (input !== "") this.#delta({ type: "input_json_delta", partial_json: input })
   }
 
   #begin(block: OpenBlock, content_block: Members): void {
@@ -266,7 +227,6 @@ export class MessageWriter implements EventWriter {
     if (open.kind === "thinking" && isCarried(open.detail)) {
       this.#delta({ type: "signature_delta", signature: carried(open.detail) })
     }
-    if (open.kind === "call") this.#ended.add(open.call)
     this.#emit({ type: "content_block_stop", index: this.#blocks++ })
     this.#open = null
   }
@@ -278,20 +238,8 @@ export class MessageWriter implements EventWriter {
     this.#emit({ type: "content_block_stop", index: this.#blocks++ })
   }
 
-  /**
-   * Writes the pieces that waited for the open call. Those behind another unfinished call wait on.
-   */
-  #resume(): void {
-    this.#close()
-    const waiting = this.#waiting
-    this.#waiting = []
-    this.#waitingCharacters = 0
-    this.#places.clear()
-    for (const piece of waiting) this.#add(piece)
-  }
-
   #finish(): void {
-    while (this.#waiting.length > 0) this.#resume()
+    this.#turn.finish()
     this.#close()
   }
 }
