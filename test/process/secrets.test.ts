@@ -3,6 +3,7 @@ import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { startGateway } from "../support/Gateway.ts"
 import { startCollector } from "../support/otlp/Collector.ts"
+import { messagesSurface, responsesSurface } from "../support/surfaces.ts"
 import { chunkBody, sse } from "../support/upstream/Bodies.ts"
 import { configFor, providerEnv, upstream } from "./servers.ts"
 
@@ -73,7 +74,19 @@ it.live("what is printed, counted and traced holds nothing that a client wrote",
       gateway.send("/v1/keys", { headers: { "x-admin-key": hidden("admin") } }),
       gateway.send(`/v1/generations/${hidden("generation")}`, { key }),
       gateway.send(`/${hidden("path")}/%zz`, { key, method: "PATCH" }),
-      gateway.send("/v1/chat/completions", { key, body: hidden("no object") })
+      ...["/v1/chat/completions", "/v1/messages", "/v1/responses"].map((path) =>
+        gateway.send(path, { key, body: hidden("no object") })
+      ),
+      ...[messagesSurface, responsesSurface].flatMap(({ body, path }) =>
+        [{ text: hidden("asked") }, { text: hidden("streamed"), stream: true, system: hidden("system") }].map(
+          (asking) =>
+            gateway.send(path, {
+              key,
+              headers: { "anthropic-beta": hidden("beta") },
+              body: { ...body(asking), [hidden("member")]: hidden("value") }
+            })
+        )
+      )
     ]
     for (const answer of answered) statuses.push((yield* answer).status)
     assert.includeMembers(statuses, [200, 400, 401, 404, 422, 502])
