@@ -47,6 +47,21 @@ export const key = {
 }
 export const issued = { ...key, key: "tg-3f9a0c5d7e1b42869fd0a3b5c7e9f1024d6b8a0c2e4f6081" }
 
+const attempt = {
+  provider: "openai",
+  model,
+  status: "ok",
+  latency_ms: 398,
+  error_type: null,
+  http_status: 200,
+  started_ms: 8,
+  ended_ms: 406,
+  wait_ms: 0,
+  prompt_tokens: 12,
+  completion_tokens: 3,
+  cost_usd: 0.0000036
+}
+
 export const generation = {
   id: generationId,
   model,
@@ -64,7 +79,12 @@ export const generation = {
   latency_ms: 412,
   fallback_used: false,
   cache_hit: false,
-  attempts: [{ provider: "openai", model, status: "ok", latency_ms: 398, error_type: null, http_status: 200 }],
+  attempts: [attempt],
+  parameters: { max_tokens: 50 },
+  request_id: "req_01a2c7be3f1d4b0f8a55a3ce4f9d7b11",
+  endpoint: "POST /v1/chat/completions",
+  status: 200,
+  masked: {},
   excluded: [],
   finish_reason: "stop",
   error_type: null,
@@ -80,6 +100,42 @@ export const generation = {
   service_tier: null,
   reservation: { reserved_usd: 0.0098, extended_usd: 0, settled_usd: 0.0000036 },
   dropped: []
+}
+export const adminGeneration = {
+  ...generation,
+  attempts: [{ ...attempt, message: null }],
+  key_id: keyId,
+  owner: null
+}
+
+/** A row of the lists of requests. */
+export const requestRow = {
+  object: "refusal",
+  id: "ref_01a2c7be3f1d4b0f8a55a3ce4f9d7b10",
+  request_id: "req_01a2c7be3f1d4b0f8a55a3ce4f9d7b11",
+  created_at: at,
+  endpoint: "POST /v1/chat/completions",
+  status: 402,
+  end: "refused",
+  error_type: "budget_exceeded",
+  error_code: "monthly_budget_exceeded",
+  error_message: "The monthly budget has no room for this request.",
+  count: 1,
+  key_id: keyId,
+  key_name: "billing service",
+  owner: null,
+  owner_name: null,
+  model,
+  provider: null,
+  attempts: 0,
+  fallback_used: false,
+  cache_hit: false,
+  streamed: null,
+  latency_ms: null,
+  time_to_first_token_ms: null,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  billed_usd: 0
 }
 export const page = (data: unknown) => ({ object: "list", data: [data], has_more: false, next_cursor: null })
 

@@ -3,32 +3,35 @@
  * decode them with the schemas of the endpoints.
  */
 import {
-  at,
-  generationId,
-  keyId,
-  userId,
-  model,
-  usage,
-  messages,
-  key,
-  issued,
-  generation,
-  page,
-  user,
-  signedIn,
   account,
-  modelEntry,
-  models,
-  report,
-  ownSums,
+  adminGeneration,
+  at,
+  changedKey,
+  chat,
+  claude,
   dependency,
   done,
-  changedKey,
+  generation,
+  generationId,
+  issued,
+  key,
+  keyId,
+  messages,
+  model,
+  modelEntry,
+  models,
   newKey,
+  ownSums,
+  page,
+  report,
+  requestRow,
   response,
-  chat,
-  claude
+  signedIn,
+  usage,
+  user,
+  userId
 } from "./ExampleRecords.ts"
+import { overview, series } from "./ExampleFigures.ts"
 
 export interface OperationExample {
   readonly request?: unknown
@@ -66,6 +69,17 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   },
   "messages.countTokens": { request: { model: claude, messages }, response: { input_tokens: 12 } },
   "responses.create": { request: { model, input: "Say hello." }, response },
+  "storedResponses.retrieve": { response },
+  "storedResponses.remove": { response: { id: response.id, object: "response", deleted: true } },
+  "storedResponses.inputItems": {
+    response: {
+      object: "list",
+      data: [{ type: "message", id: "msg_1", role: "user", content: [{ type: "input_text", text: "Say hello." }] }],
+      first_id: "msg_1",
+      last_id: "msg_1",
+      has_more: false
+    }
+  },
   "embeddings.embed": {
     request: { model: "openai/text-embedding-3-small", input: ["a first text", "a second text"] },
     response: {
@@ -111,7 +125,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "generations.list": { response: page(generation) },
   "usage.read": { response: report },
   "keys.create": { request: newKey, response: issued },
-  "keys.list": { response: page(key) },
+  "keys.list": { response: { ...page(key), total: 1 } },
   "keys.get": { response: key },
   "keys.update": { request: changedKey, response: { ...key, monthly_budget_usd: 100 } },
   "keys.revoke": { response: { ...key, status: "revoked", revoked_at: at } },
@@ -127,50 +141,12 @@ export const examples: Readonly<Record<string, OperationExample>> = {
       policy_version: "1-5f0c2a9b7d31"
     }
   },
-  "admin.overview": {
-    response: {
-      generated_at: at,
-      version: "0.1.0",
-      uptime_s: 86_400,
-      requests: { last_5m: 42, last_24h: 12_000, error_rate: 0.004, by_status: { "200": 11_900, "429": 60 } },
-      latency_ms: { p50: 410, p95: 1_200, p99: 2_400, gateway_overhead_p99: 9 },
-      spend_usd: {
-        today: 1.2,
-        month: 31.5,
-        reserved: 0.04,
-        by_model: [{ model, spend_usd: 20.1, requests: 90_000 }]
-      },
-      cache: { hit_rate: 0.25, entries: 1_200, saved_usd: 7.8 },
-      keys: { active: 12, disabled: 1, expired: 0, revoked: 3, by_tier: { free: 2, pro: 8, enterprise: 2 } },
-      providers: [{ slug: "openai", state: "closed", success_rate: 1, ttft_p50_ms: 210, open_until: null }],
-      rejections: { rate_limit: 60, budget: 4, model: 2, privacy: 0 },
-      ledger: { pending: 0, oldest_pending_s: null, flush_lag_ms: 1.4 }
-    }
-  },
-  "series.read": {
-    response: {
-      object: "timeseries",
-      range: "hour",
-      generated_at: at,
-      bucket_s: 60,
-      data: [
-        {
-          start: at,
-          requests: 42,
-          errors: { provider_error: 1 },
-          cache_hits: 9,
-          prompt_tokens: 16_000,
-          completion_tokens: 3_100,
-          spend_usd: 0.0043,
-          saved_usd: 0.0009,
-          latency_ms: { p50: 410, p95: 1_200, p99: 2_400 },
-          time_to_first_token_ms: null
-        }
-      ]
-    }
-  },
-  "adminGenerations.get": { response: { ...generation, key_id: keyId, owner: null } },
-  "adminGenerations.list": { response: page({ ...generation, key_id: keyId, owner: null }) },
+  "admin.overview": { response: overview },
+  "series.read": { response: series },
+  "adminGenerations.get": { response: adminGeneration },
+  "adminGenerations.list": { response: page(adminGeneration) },
+  "adminRequests.list": { response: page(requestRow) },
+  "ownedRequests.list": { response: page(requestRow) },
   "adminUsage.read": { response: report },
   "ownedGenerations.get": { response: { ...generation, key_id: keyId } },
   "ownedGenerations.list": { response: page({ ...generation, key_id: keyId }) },
@@ -237,7 +213,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
     }
   },
   "me.revoke": { response: done },
-  "portal.list": { response: page({ ...key, owner: userId }) },
+  "portal.list": { response: { ...page({ ...key, owner: userId }), total: 1 } },
   "portal.create": {
     request: { name: "notebook", monthly_budget_usd: 5 },
     response: { ...issued, name: "notebook", monthly_budget_usd: 5, owner: userId }
@@ -267,7 +243,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
       by_key: [{ key_id: keyId, name: "notebook", ...ownSums }]
     }
   },
-  "users.list": { response: page(account) },
+  "users.list": { response: { ...page(account), total: 1 } },
   "users.grant": { request: { email: "ann@example.com", role: "admin" }, response: { ...account, role: "admin" } },
   "users.update": { request: { grants: { monthly_budget_usd: 20 } }, response: account },
   "metrics.read": { response: "tollgate_requests_total 42\n" },

@@ -94,6 +94,14 @@ const messages = {
 }
 
 const others = {
+  "DeletedResponse.deleted": "It is deleted.",
+  "RequestRow.key_name": "The name of the key.",
+  "ResponsesRequest.reasoning.effort": "How much to reason.",
+  "ResponsesRequest.reasoning.summary": "Whether and how the reasoning is summed up.",
+  "ResponsesRequest.stream_options.include_obfuscation": "Passed on to providers of this API.",
+  "ResponsesRequest.text.format": "`text`, `json_object`, or `json_schema` with a schema.",
+  "ResponsesRequest.text.verbosity": "`low`, `medium` or `high`, where the provider has it.",
+  "requests.refused_24h": "Requests of the last 24 hours that were refused before a generation began, by error type.",
   "attempts.key": "The position of the key among the provider's keys, from 1. Absent: it has one key or none.",
   "attempts.status": "How the call ended. `skipped`: the circuit was open, and no call was made.",
   "choices.index": "The number of the choice.",

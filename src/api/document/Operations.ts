@@ -16,6 +16,17 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "messages.create": words("Answers a conversation.", "The message; with `stream: true` an event stream."),
   "responses.create": words("Answers a conversation.", "The response; with `stream: true` an event stream."),
   "messages.countTokens": words("Counts the tokens of a request.", "The number of tokens."),
+  "storedResponses.retrieve": words("Reads a stored response.", "The response."),
+  "storedResponses.remove": words("Deletes a stored response.", "It is deleted."),
+  "storedResponses.inputItems": words("Lists the items that a stored response answered.", "A page of items."),
+  "adminRequests.list": words(
+    `Lists the requests of all keys: generations, and requests that were refused before one began. ${list}`,
+    "A page of requests; with `format=csv` all that match, one a line."
+  ),
+  "ownedRequests.list": words(
+    `Lists the requests of the user's keys: generations, and requests that were refused before one began. ${list}`,
+    "A page of requests; with `format=csv` all that match, one a line."
+  ),
   "embeddings.embed": words(
     "Makes a vector of each input, in the order of the inputs. The vectors come in the encoding that was asked for, whatever the provider sends.",
     "The vectors."
@@ -150,22 +161,35 @@ export const parameterWords: Readonly<Record<string, string>> = {
   "path generation_id": "The id of a generation, as in `X-Generation-Id`.",
   "path key_id": "The id of a key.",
   "path provider": "An identity provider, as `GET /auth/methods` lists it.",
+  "path response_id": "The id of a stored response.",
   "path session_id": "The id of a session.",
   "path slug": "The second half of a model's id.",
   "path user_id": "The id of a user.",
+  "query after": "The id of the last item of the page before.",
+  "query cache_hit": "`true`: only answers of the gateway's prompt cache.",
   "query cursor": "The `next_cursor` of the page before.",
   "query email": "The user with this address.",
+  "query end": "How the request ended.",
   "query error": "A type of error, `any` (failed) or `none` (not failed).",
+  "query fallback": "`true`: only requests that another provider than the first one answered.",
+  "query format": "`csv`: a file with every row that matches, without pages.",
   "query from": "The beginning, inclusive.",
+  "query generation_id": "The id of a generation.",
   "query group_by": "What the rows stand for.",
   "query key": "The id of a key.",
   "query limit": "The most entries of the page.",
   "query model": "The id of a model.",
+  "query order": "The order of the items: `desc` is newest first.",
   "query provider": "The slug of a provider.",
   "query range": "An hour by minute, or a day by hour.",
   "query redirect_to": "Where the browser goes after the sign-in; one of those that the settings allow.",
+  "query request_id": "The id of a request, as in `X-Request-Id`.",
   "query search": "A part of an address or of a number, or an id.",
-  "query to": "The end, exclusive."
+  "query sort": "What the keys are sorted by.",
+  "query status": "The HTTP status that was sent.",
+  "query stream": "Has to be `false`: a stored response is not streamed again.",
+  "query to": "The end, exclusive.",
+  "query user": "The id of a user."
 }
 
 /** Describes the groups of operations. */
@@ -173,6 +197,9 @@ export const tagWords: Readonly<Record<string, string>> = {
   "Chat completions": "OpenAI's chat completions, over every provider.",
   Messages: "Anthropic's Messages API, over every provider.",
   Responses: "OpenAI's Responses API, over every provider.",
+  "Responses: stored": "Responses that were kept for their key.",
+  "Administration: requests": "All requests, refused ones too.",
+  "Portal: requests": "The requests of a user's own keys, refused ones too.",
   Embeddings: "OpenAI's embeddings.",
   Routing: "Where a request would go, without calling a provider.",
   Models: "The models that a key may use.",

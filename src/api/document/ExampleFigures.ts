@@ -1,0 +1,49 @@
+/** Figures for operators, in the examples of the OpenAPI document. */
+import { at, model } from "./ExampleRecords.ts"
+
+export const overview = {
+  generated_at: at,
+  version: "0.1.0",
+  uptime_s: 86_400,
+  requests: {
+    last_5m: 42,
+    last_24h: 12_000,
+    error_rate: 0.004,
+    refused_24h: { rate_limit_exceeded: 60, budget_exceeded: 6 },
+    by_status: { "200": 11_900, "429": 60 }
+  },
+  latency_ms: { p50: 410, p95: 1_200, p99: 2_400, gateway_overhead_p99: 9 },
+  spend_usd: {
+    today: 1.2,
+    month: 31.5,
+    reserved: 0.04,
+    by_model: [{ model, spend_usd: 20.1, requests: 90_000 }]
+  },
+  cache: { hit_rate: 0.25, entries: 1_200, saved_usd: 7.8 },
+  keys: { active: 12, disabled: 1, expired: 0, revoked: 3, by_tier: { free: 2, pro: 8, enterprise: 2 } },
+  providers: [{ slug: "openai", state: "closed", success_rate: 1, ttft_p50_ms: 210, open_until: null }],
+  rejections: { rate_limit: 60, budget: 4, model: 2, privacy: 0 },
+  ledger: { pending: 0, oldest_pending_s: null, flush_lag_ms: 1.4 }
+}
+
+export const series = {
+  object: "timeseries",
+  range: "hour",
+  generated_at: at,
+  bucket_s: 60,
+  data: [
+    {
+      start: at,
+      requests: 42,
+      errors: { provider_error: 1 },
+      refusals: { rate_limit_exceeded: 2 },
+      cache_hits: 9,
+      prompt_tokens: 16_000,
+      completion_tokens: 3_100,
+      spend_usd: 0.0043,
+      saved_usd: 0.0009,
+      latency_ms: { p50: 410, p95: 1_200, p99: 2_400 },
+      time_to_first_token_ms: null
+    }
+  ]
+}
