@@ -6,11 +6,18 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeDice } from "../../scripts/privacyEval/Dice.ts"
-import { defaultTimeouts, type DialectName, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
+import {
+  defaultTimeouts,
+  type DialectName,
+  type ModelOffer,
+  type ProviderConfig,
+  unknownPolicy
+} from "../../src/domain/Catalog.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { useUpstream } from "../faults/gateway.ts"
 import { nativeBody, nativeEvents, streamed, text } from "./nativeMessages.ts"
+import * as nativeResponses from "./nativeResponses.ts"
 import { Planter } from "../support/Planter.ts"
 import { chatSurface, messagesSurface, responsesSurface, type Surface } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -25,7 +32,13 @@ const upstream = useUpstream()
 const masking = Effect.fnUntraced(function* (
   name: string,
   does: Behaviour,
-  { dialect = "openai", embeddings = false }: { readonly dialect?: DialectName; readonly embeddings?: boolean } = {}
+  {
+    api = "chat",
+    dialect = "openai",
+    embeddings = false
+  }: Partial<Pick<ModelOffer, "api" | "embeddings">> & {
+    readonly dialect?: DialectName
+  } = {}
 ) {
   yield* Effect.promise(() => upstream().script(name, does))
   const provider: ProviderConfig = {
@@ -39,7 +52,7 @@ const masking = Effect.fnUntraced(function* (
     query: {},
     dataPolicy: unknownPolicy,
     timeouts: { ...defaultTimeouts, firstTokenMs: 30_000, idleMs: 30_000 },
-    models: [{ ...scriptedOffer("test/small"), upstream: name, embeddings }]
+    models: [{ ...scriptedOffer("test/small"), upstream: name, embeddings, api }]
   }
   const settings = { providers: [provider], privacy: { ...noPrivacy, mode: "mask" as const } }
   const app = Context.get(yield* Effect.orDie(Layer.build(TestApp.layer({ settings }))), TestApp)
@@ -142,7 +155,11 @@ const forms: ReadonlyArray<{
   readonly seed: number
   readonly rounds: number
   /** The provider's, and how it says a text. Default: chat completions of OpenAI's dialect. */
-  readonly native?: { readonly dialect: DialectName; readonly says: (text: string, stream: boolean) => Behaviour }
+  readonly native?: {
+    readonly dialect: DialectName
+    readonly api?: NonNullable<ModelOffer["api"]>
+    readonly says: (text: string, stream: boolean) => Behaviour
+  }
 }> = [
   { surface: chatSurface, body: (planter) => planter.chat(), seed: SEED, rounds: 120 },
   { surface: messagesSurface, body: (planter) => planter.messages(), seed: SEED + 40_000, rounds: 60 },
@@ -158,6 +175,22 @@ const forms: ReadonlyArray<{
         stream
           ? streamed(nativeEvents([text(...(said.match(/[^]{1,97}/g) ?? []))]))
           : { json: nativeBody([{ type: "text", text: said }]) }
+    }
+  },
+  {
+    surface: { ...responsesSurface, name: "responses in their own form" },
+    body: (planter) => planter.nativeResponses(),
+    seed: SEED + 100_000,
+    rounds: 60,
+    native: {
+      dialect: "openai",
+      api: "responses",
+      says: (said, stream) =>
+        stream
+          ? nativeResponses.streamed(
+              nativeResponses.nativeEvents([nativeResponses.streamedMessage(...(said.match(/[^]{1,97}/g) ?? []))])
+            )
+          : { json: nativeResponses.nativeResponse([nativeResponses.message(said)]) }
     }
   }
 ]

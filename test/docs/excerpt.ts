@@ -5,7 +5,8 @@
  */
 
 const volatile = /^(?:[a-z]+_[0-9a-f]{32}$|tg-|\d{4}-\d{2}-\d{2}T)/
-const measured = /^(?:created|latency_ms|time_to_first_token_ms|uptime_s|p50|p99|retry_after|throughput_tps)$/
+const measured =
+  /^(?:created|latency_ms|started_ms|ended_ms|wait_ms|time_to_first_token_ms|uptime_s|p50|p99|retry_after|throughput_tps)$/
 
 /** Where and how `shown` differs from `real`; empty when it is an excerpt. */
 export const differences = (shown: unknown, real: unknown, at = "$"): ReadonlyArray<string> => {

@@ -317,6 +317,27 @@ export class Planter {
     }
   }
 
+  /** With items, tools and members that only a provider of the Responses API takes. */
+  nativeResponses(): Record<string, unknown> {
+    const { dice } = this
+    const { input, ...body } = this.responses()
+    const items: ReadonlyArray<unknown> = Array.isArray(input) ? input : []
+    return {
+      ...body,
+      input: [
+        ...items,
+        { type: "mcp_call", id: "mcp_1", name: "f", server_label: "s", arguments: JSON.stringify(this.object()) },
+        { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: this.text() } },
+        { type: "message", role: "user", content: [{ ...this.part(), ...this.object() }] },
+        { type: "unheard_of", note: this.text(), value: this.value() }
+      ],
+      tools: [{ type: "web_search", user_location: this.object() }],
+      ...(dice.chance(0.5) ? { context_management: [this.object()], moderation: this.object() } : {}),
+      ...(dice.chance(0.5) ? { client_metadata: this.object() } : {}),
+      [this.text()]: this.value()
+    }
+  }
+
   embeddings(): Record<string, unknown> {
     return {
       model: "test/embed",

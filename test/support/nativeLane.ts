@@ -1,12 +1,16 @@
 /**
- * The native lane of the Messages API over scripted providers: what a script says, a provider of
- * that API says in its own events and bodies.
+ * The native lanes of the Messages and Responses APIs over scripted providers: what a script says,
+ * a provider of that API says in its own events and bodies.
  */
 import { type ChatEvent, type ChatReply, type Members, type UsageInfo } from "../../src/domain/Chat.ts"
 import { type TokenUsage } from "../../src/domain/Money.ts"
 import { MessageWriter } from "../../src/http/messages/MessageWriter.ts"
 import { messageOf } from "../../src/http/messages/Reply.ts"
-import { type Script, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
+import { responseOf, type ResponseForm } from "../../src/http/responses/Reply.ts"
+import { ResponseEvents, ResponseWriter } from "../../src/http/responses/ResponseWriter.ts"
+import { ToolNames } from "../../src/http/responses/ToolNames.ts"
+import { type EventWriter } from "../../src/http/sse/Sse.ts"
+import { type Script, type ScriptedProvider, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
 const head = {
   completionId: "chatcmpl-vendor",
@@ -34,38 +38,86 @@ const eventsIn = (text: string): ReadonlyArray<Members> =>
     .filter((frame) => frame !== "")
     .map((frame) => JSON.parse(frame.slice(frame.indexOf("data: ") + 6)))
 
-const isLast = ({ type }: Members): boolean => type === "message_delta" || type === "message_stop"
+/** How a vendor writes what a script says. */
+interface Vendor {
+  readonly writer: () => EventWriter
+  readonly body: (reply: ChatReply) => Members
+  /** Whether an event ends the stream. */
+  readonly isLast: (event: Members) => boolean
+  readonly isSkipped: (event: Members) => boolean
+}
 
-const withNativeEvents = (events: NonNullable<Script["events"]>): NonNullable<Script["events"]> => {
-  const writer = new MessageWriter(head, "req_vendor", form)
+const completedOf = (reply: ChatReply) =>
+  ({ _tag: "Reply", head, reply, usage: usageOf(reply.usage), endedAtMs: 0 }) as const
+
+const messages: Vendor = {
+  writer: () => new MessageWriter(head, "req_vendor", form),
+  body: (reply) => messageOf(completedOf(reply), form),
+  isLast: ({ type }) => type === "message_delta" || type === "message_stop",
+  isSkipped: () => false
+}
+
+const responseForm = (): ResponseForm => ({
+  payload: { model: "gpt-vendor", input: "", stream: true },
+  tools: new ToolNames(),
+  keep: null
+})
+
+const responses: Vendor = {
+  writer: () =>
+    new ResponseWriter(head, new ResponseEvents(responseForm(), () => ({ id: "resp_vendor", createdAtMs: 0 }))),
+  body: (reply) => responseOf(completedOf(reply), responseForm()),
+  isLast: ({ type }) => type === "response.completed" || type === "response.incomplete",
+  // The gateway begins the response itself.
+  isSkipped: ({ type }) => type === "response.created" || type === "response.in_progress"
+}
+
+const withNativeEvents = (
+  { isLast, isSkipped, writer: make }: Vendor,
+  events: NonNullable<Script["events"]>
+): NonNullable<Script["events"]> => {
+  const writer = make()
+  const written = (text: string) => eventsIn(text).filter((event) => !isSkipped(event))
   return events.flatMap((event): ReadonlyArray<(typeof events)[number]> => {
     if (typeof event === "number" || (event._tag !== "Choices" && event._tag !== "End")) return [event]
-    if (event._tag === "Choices") return [{ ...event, native: eventsIn(writer.write(event)) }]
-    const last = eventsIn(writer.write({ _tag: "Usage", usage: usageOf(event.usage) }) + writer.end())
+    if (event._tag === "Choices") return [{ ...event, native: written(writer.write(event)) }]
+    const ended = writer.write({ _tag: "Usage", usage: usageOf(event.usage), endedAtMs: 0 }) + writer.end()
+    const last = written(ended)
     const closing: ChatEvent = { _tag: "Choices", choices: [], native: last.filter((each) => !isLast(each)) }
     return [closing, { ...event, native: last.filter(isLast) }]
   })
 }
 
-const withNativeBody = (reply: ChatReply): ChatReply => ({
-  ...reply,
-  native: messageOf({ _tag: "Reply", head, reply, usage: usageOf(reply.usage) }, form)
-})
+const nativeScript =
+  (vendor: Vendor) =>
+  (script: Script): Script => ({
+    ...script,
+    ...(script.reply === undefined ? {} : { reply: { ...script.reply, native: vendor.body(script.reply) } }),
+    ...(script.events === undefined ? {} : { events: withNativeEvents(vendor, script.events) })
+  })
 
-const nativeScript = (script: Script): Script => ({
-  ...script,
-  ...(script.reply === undefined ? {} : { reply: withNativeBody(script.reply) }),
-  ...(script.events === undefined ? {} : { events: withNativeEvents(script.events) })
-})
-
-/** The provider, speaking the Messages API. */
-export const nativeProvider = (provider: ScriptedProvider): ScriptedProvider => ({
-  ...provider,
-  config: { ...provider.config, dialect: "anthropic" },
-  models: Object.fromEntries(
-    Object.entries(provider.models).map(([id, script]) => [
+const scriptsOf = (vendor: Vendor, models: ScriptedProvider["models"]): ScriptedProvider["models"] =>
+  Object.fromEntries(
+    Object.entries(models).map(([id, script]) => [
       id,
-      "map" in script ? script.map(nativeScript) : nativeScript(script)
+      "map" in script ? script.map(nativeScript(vendor)) : nativeScript(vendor)(script)
     ])
   )
+
+/** The provider, speaking the Messages API. */
+export const speakingMessages = (provider: ScriptedProvider): ScriptedProvider => ({
+  ...provider,
+  config: { ...provider.config, dialect: "anthropic" },
+  models: scriptsOf(messages, provider.models)
+})
+
+/** The provider, speaking the Responses API. */
+export const speakingResponses = ({ config, models, ...provider }: ScriptedProvider): ScriptedProvider => ({
+  ...provider,
+  config: {
+    ...config,
+    dialect: "openai",
+    models: (config?.models ?? Object.keys(models).map(scriptedOffer)).map((offer) => ({ ...offer, api: "responses" }))
+  },
+  models: scriptsOf(responses, models)
 })

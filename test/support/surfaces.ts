@@ -4,7 +4,7 @@
  * broken streams) run once for each row.
  */
 import { type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
-import { nativeProvider } from "./nativeLane.ts"
+import { speakingMessages, speakingResponses } from "./nativeLane.ts"
 import { assert, it } from "@effect/vitest"
 import { type Effect, type Scope } from "effect"
 import { assembledMessage } from "./messageEvents.ts"
@@ -257,13 +257,14 @@ export const responsesSurface: Surface = {
   assertStream: (text) => void assembledResponse(text)
 }
 
-/** The Messages API in front of providers that speak it: they get requests as they are. */
-export const nativeMessagesSurface: Surface = { ...messagesSurface, name: "native messages", provider: nativeProvider }
+/** In front of providers that speak the surface's API: they get requests as they are. */
+const nativeMessages: Surface = { ...messagesSurface, name: "native messages", provider: speakingMessages }
+const nativeResponses: Surface = { ...responsesSurface, name: "native responses", provider: speakingResponses }
 
 export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface, responsesSurface]
 
 /** The surfaces, and the lanes on which requests are not translated. */
-const lanes: ReadonlyArray<Surface> = [...surfaces, nativeMessagesSurface]
+const lanes: ReadonlyArray<Surface> = [...surfaces, nativeMessages, nativeResponses]
 
 /** A test for each lane, whose providers are made by `providersOn`. */
 export const eachLane = (name: string, run: (surface: Surface) => Effect.Effect<void, unknown>): void => {

@@ -175,6 +175,6 @@ const eventStream = ({ schema }: Json): Json => {
         ? "Server-sent events. The `data` of each is a ChatCompletionChunk as JSON; the last is `[DONE]`."
         : "Server-sent events. `event` is the type, and `data` the event as JSON."
     },
-    "x-event-data": data
+    "x-event-data": data["$ref"]
   }
 }

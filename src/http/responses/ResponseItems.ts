@@ -22,6 +22,9 @@ const MOST_CHARACTERS = 33_554_432
 
 const prefixes = { function: "fc", custom: "ctc", tool_search: "tsc" } as const
 
+/** Events that tell a part of a message. */
+const partOfItem = /^response\.(?:output_text|content_part)\./
+
 export class ResponseItems {
   readonly #suffix: string
   readonly #tools: Pick<ToolNames, "declared">
@@ -29,6 +32,8 @@ export class ResponseItems {
   readonly #turn = new CallsInTurn<Piece>((piece) => this.#write(piece))
   readonly #done: Array<Members> = []
   #open: Item | null = null
+  /** The vendor's own events tell the open item. */
+  #isTold = false
   #openCall: number | null = null
   #phase: string | null = null
   #characters = 0
@@ -63,17 +68,27 @@ export class ResponseItems {
     }
   }
 
-  /** Takes an event of the vendor's own as it is. What follows goes on in the open message. */
+  /**
+   * Takes an event of the vendor's own as it is. What follows goes on in the open message. Some
+   * servers send texts without the item that they belong to: these get one.
+   */
   takeNative(event: Members): void {
     const { item, sequence_number: _, type, ...members } = event
     if (typeof type !== "string" || !/^[\w.]{1,64}$/.test(type)) return
-    if (type === "response.output_item.added") this.#open = this.#followed(membersOf(item))
-    else if (type === "response.output_item.done") {
+    this.#characters += textOf(event["delta"]).length
+    if (type === "response.output_item.added") {
+      if (!this.#isTold) this.#close(false)
+      this.#open = this.#followed(membersOf(item))
+      this.#isTold = true
+    } else if (type === "response.output_item.done") {
       this.#characters += JSON.stringify(item).length
       this.#done.push(membersOf(item))
       this.#open = null
+      this.#isTold = false
+    } else if (!this.#isTold && partOfItem.test(type)) {
+      if (type === "response.output_text.delta") this.#message().add(textOf(event["delta"]), [])
+      return
     } else if (this.#open instanceof MessageItem) this.#open.follow(event)
-    this.#characters += textOf(event["delta"]).length
     this.#emit(type, item === undefined ? members : { ...members, item })
   }
 

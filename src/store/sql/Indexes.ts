@@ -4,7 +4,7 @@
  * and correctness must never depend on them. Only one of several processes builds. An index that an
  * interrupted build left invalid is dropped and built again.
  */
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 
@@ -16,6 +16,8 @@ export type Indexes = Readonly<Record<string, string>>
 
 /** Identifies the lock among all advisory locks of the database: the bytes of `toli`. */
 const LOCK_ID = 0x746f6c69
+
+const WORTH_A_LINE = Duration.seconds(5)
 
 export const buildIndexes = (indexes: Indexes): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.scoped(
@@ -35,8 +37,10 @@ export const buildIndexes = (indexes: Indexes): Effect.Effect<void, SqlError, Sq
         const [found] = yield* run(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`)
         if (found?.valid === true) continue
         yield* run(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
-        yield* run(`CREATE INDEX CONCURRENTLY ${name} ON ${indexes[name]}`)
-        yield* Effect.logInfo(`built the index ${name}`)
+        const [took] = yield* Effect.timed(run(`CREATE INDEX CONCURRENTLY ${name} ON ${indexes[name]}`))
+        // Those of a new database take no time and are not worth a line.
+        const isLong = Duration.isGreaterThan(took, WORTH_A_LINE)
+        yield* (isLong ? Effect.logInfo : Effect.logDebug)(`built the index ${name}`)
       }
     })
   )
