@@ -20,9 +20,9 @@ const folder = fileURLToPath(new URL("../../../docs", import.meta.url))
 
 const heading = `# tollgate
 
-> One HTTP API in front of every language-model provider. It speaks OpenAI's chat completions and
-> embeddings and Anthropic's Messages API, checks keys, limits and budgets, routes with fallback, and
-> keeps a receipt for every generation.
+> One HTTP API in front of every language-model provider. It speaks OpenAI's chat completions,
+> Responses and embeddings and Anthropic's Messages, checks keys, limits and budgets, routes with
+> fallback, and keeps a receipt for every generation.
 
 The schemas of all endpoints are in [openapi.json](/openapi.json).
 `
