@@ -6,7 +6,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { triedOnce } from "../support/testSettings.ts"
-import { behind, type Member, useUpstream } from "../faults/gateway.ts"
+import { useUpstream } from "../faults/gateway.ts"
+import { nativeGateway } from "./nativeGateway.ts"
 import { eventsIn, nativeBody, nativeEvents, sse, streamed, text } from "./nativeMessages.ts"
 
 type Members = Readonly<Record<string, unknown>>
@@ -14,23 +15,11 @@ type Members = Readonly<Record<string, unknown>>
 const upstream = useUpstream()
 const modes = [false, true]
 
-const gatewayOf = (
-  alpha: Partial<Member> & Pick<Member, "does">,
-  others: Readonly<Record<string, Member>> = {},
-  settings = {}
-) =>
-  Effect.map(
-    behind(upstream(), { alpha: { dialect: "anthropic", ...alpha }, ...others }, "enterprise", settings),
-    (gateway) => ({
-      ...gateway,
-      send: (body: Members, more: { readonly headers?: Record<string, string>; readonly key?: string } = {}) =>
-        gateway.app.send("/v1/messages", {
-          body: { model: "test/small", max_tokens: 100, messages: [{ role: "user", content: "Hi" }], ...body },
-          key: more.key ?? gateway.key,
-          headers: more.headers ?? {}
-        })
-    })
-  )
+const gatewayOf = nativeGateway(upstream, {
+  native: { dialect: "anthropic" },
+  path: "/v1/messages",
+  request: { max_tokens: 100, messages: [{ role: "user", content: "Hi" }] }
+})
 
 const search = { type: "web_search_20250305", name: "web_search", max_uses: 3 }
 

@@ -5,7 +5,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
-import { behind, type Member, useUpstream } from "../faults/gateway.ts"
+import { useUpstream } from "../faults/gateway.ts"
+import { nativeGateway } from "./nativeGateway.ts"
 import { assembledResponse } from "../support/responseEvents.ts"
 import { triedOnce } from "../support/testSettings.ts"
 import { eventsIn, message, nativeEvents, nativeResponse, streamed, streamedMessage } from "./nativeResponses.ts"
@@ -15,23 +16,11 @@ type Members = Readonly<Record<string, unknown>>
 const upstream = useUpstream()
 const modes = [false, true]
 
-const gatewayOf = (
-  alpha: Partial<Member> & Pick<Member, "does">,
-  others: Readonly<Record<string, Member>> = {},
-  settings = {}
-) =>
-  Effect.map(
-    behind(upstream(), { alpha: { api: "responses", ...alpha }, ...others }, "enterprise", settings),
-    (gateway) => ({
-      ...gateway,
-      send: (body: Members, more: { readonly headers?: Record<string, string>; readonly key?: string } = {}) =>
-        gateway.app.send("/v1/responses", {
-          body: { model: "test/small", input: "Hi", ...body },
-          key: more.key ?? gateway.key,
-          headers: more.headers ?? {}
-        })
-    })
-  )
+const gatewayOf = nativeGateway(upstream, {
+  native: { api: "responses" },
+  path: "/v1/responses",
+  request: { input: "Hi" }
+})
 
 const hello = (stream: boolean) =>
   stream ? streamed(nativeEvents([streamedMessage("Hel", "lo")])) : { json: nativeResponse([message("Hello")]) }

@@ -56,9 +56,7 @@ export const openSchema = (schema: Json): unknown => {
  * member required that has one. So it is told in words.
  */
 export const toldDefault = (schema: Json): unknown => {
-  if (!("default" in schema) || schema["type"] === undefined) {
-    if (!("default" in schema) || !("anyOf" in schema)) return schema
-  }
+  if (!("default" in schema) || !("type" in schema || "anyOf" in schema)) return schema
   const { default: byDefault, ...rest } = schema
   const before = typeof rest["description"] === "string" ? `${rest["description"]} ` : ""
   return { ...rest, description: `${before}Default: ${JSON.stringify(byDefault)}.` }

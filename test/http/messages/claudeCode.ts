@@ -97,7 +97,7 @@ export const laterTurn: MessagesRequest = {
     },
     used("toolu_2", "mcp__demo__add", { a: 1, b: 2 }),
     { role: "user", content: [result("toolu_2", [text("3")])] },
-    used("toolu_3", "Read", { file_path: "/work/pixel.png" }),
+    used("toolu_3", "Read", { file_path: "/home/ann/pixel.png" }),
     {
       role: "user",
       content: [
