@@ -1,8 +1,8 @@
 /** Restoring streams in the form of the client's own API: each text by itself, within bounds. */
 import { assert, it } from "@effect/vitest"
-import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
+import { makeRestorer } from "../../../src/gateway/privacy/restoring/Restoring.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
-import { NativeBuffers, restoredNative } from "../../../src/gateway/privacy/RestoredNative.ts"
+import { NativeBuffers, restoredNative } from "../../../src/gateway/privacy/restoring/RestoredNative.ts"
 
 const placeholders = new PlaceholderMap()
 placeholders.placeholder("email", "ann@example.com")

@@ -5,8 +5,8 @@ import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
 import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { joinedMember } from "../../../src/gateway/reply/DeltaMembers.ts"
-import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
-import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
+import { restoredStream } from "../../../src/gateway/privacy/restoring/RestoredStream.ts"
+import { makeRestorer } from "../../../src/gateway/privacy/restoring/Restoring.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 
 const placeholders = new PlaceholderMap()

@@ -3,8 +3,8 @@
  * probabilities are left as the model returned them.
  */
 import { Predicate } from "effect"
-import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
-import { exceptReasoning } from "./KeptReasoning.ts"
+import { type ChatReply, type ReplyChoice } from "../../../domain/Chat.ts"
+import { exceptReasoning } from "../KeptReasoning.ts"
 import { restoredNative } from "./RestoredNative.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 

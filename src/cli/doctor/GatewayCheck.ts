@@ -3,9 +3,9 @@
  * accepts the API key that commands find.
  */
 import { Clock, Effect, Result } from "effect"
-import { version } from "../api/Api.ts"
-import { type HealthReport } from "../api/Health.ts"
-import { address, clientOf, findCredential } from "./Connection.ts"
+import { version } from "../../api/Api.ts"
+import { type HealthReport } from "../../api/Health.ts"
+import { address, clientOf, findCredential } from "../Connection.ts"
 import { clockFinding, failed, type Finding, ok, warning } from "./Finding.ts"
 
 const LIMIT = "5 seconds"

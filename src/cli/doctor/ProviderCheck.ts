@@ -5,7 +5,7 @@
  */
 import { Effect, Redacted, Result } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError } from "effect/http"
-import { type ProviderConfig } from "../domain/Catalog.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { failed, type Finding, ok, warning } from "./Finding.ts"
 
 const LIMIT = "5 seconds"

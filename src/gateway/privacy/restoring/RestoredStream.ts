@@ -6,9 +6,9 @@
  * reason, and before a failure or the usage.
  */
 import { Predicate, Stream } from "effect"
-import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
-import { type CompletionEvent } from "../request/Answer.ts"
-import { exceptReasoning } from "./KeptReasoning.ts"
+import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../../domain/Chat.ts"
+import { type CompletionEvent } from "../../request/Answer.ts"
+import { exceptReasoning } from "../KeptReasoning.ts"
 import { NativeBuffers, restoredNative } from "./RestoredNative.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 import { TextBuffer } from "./TextBuffer.ts"

@@ -6,16 +6,16 @@
 import { Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
-import { settings } from "./Check.ts"
-import { NegativeResult } from "./Failure.ts"
+import { settings } from "../Check.ts"
+import { NegativeResult } from "../Failure.ts"
 import { failed, type Finding, ok } from "./Finding.ts"
 import { checkGateway } from "./GatewayCheck.ts"
-import { DataDir } from "./Globals.ts"
+import { DataDir } from "../Globals.ts"
 import { checkMachine, checkNode } from "./MachineCheck.ts"
-import { answer, oneLine } from "./Output.ts"
-import { withProgress } from "./Progress.ts"
+import { answer, oneLine } from "../Output.ts"
+import { withProgress } from "../Progress.ts"
 import { checkProvider } from "./ProviderCheck.ts"
-import { table } from "./Table.ts"
+import { table } from "../Table.ts"
 
 /** Checks the settings, and everything that depends on them. */
 const checkSettings = Effect.gen(function* () {

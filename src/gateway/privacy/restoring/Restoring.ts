@@ -4,8 +4,8 @@
  * request did not assign are left.
  */
 import { Predicate } from "effect"
-import { escapedForJson } from "./JsonText.ts"
-import { type PlaceholderMap } from "./PlaceholderMap.ts"
+import { escapedForJson } from "../JsonText.ts"
+import { type PlaceholderMap } from "../PlaceholderMap.ts"
 
 export interface Restorer {
   readonly text: (text: string) => string

@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Option, Redacted, Result } from "effect"
 import { accessSync, constants, statfsSync, statSync } from "node:fs"
-import { type SettingsShape } from "../Settings.ts"
+import { type SettingsShape } from "../../Settings.ts"
 import { clockFinding, failed, type Finding, ok, warning } from "./Finding.ts"
 
 const LEAST_NODE = 24
@@ -50,7 +50,7 @@ const checkServer = Effect.fnUntraced(function* (
   part: "database" | "redis",
   url: Redacted.Redacted
 ): Effect.fn.Return<ReadonlyArray<Finding>> {
-  const probes = yield* Effect.promise(() => import("../store/sql/Connectivity.ts"))
+  const probes = yield* Effect.promise(() => import("../../store/sql/Connectivity.ts"))
   const [name, variable] = part === "database" ? ["Postgres", "DATABASE_URL"] : ["Redis", "REDIS_URL"]
   const probed = yield* Effect.result(part === "database" ? probes.probePostgres(url) : probes.probeRedis(url))
   if (Result.isFailure(probed)) {
