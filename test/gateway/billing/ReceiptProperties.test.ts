@@ -6,12 +6,12 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { attemptCosts } from "../../../src/domain/AttemptCosts.ts"
 import { defaultTimeouts } from "../../../src/domain/Catalog.ts"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { CredentialsRefused, Cut, Rejected, ServerFault, Throttled } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
+import { assertHolds } from "../../support/assertHolds.ts"
 import { testSettings } from "../../support/testSettings.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran } from "../streams.ts"
@@ -71,8 +71,6 @@ const scriptOf = ({ delayMs, kind, pieces, reports }: Given["scripts"][number]):
   }
 }
 
-const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, one) => sum + one, 0)
-
 /** What the cases have shown. */
 const seen = new Set<string>()
 
@@ -86,22 +84,7 @@ const checked = (generation: Generation): void => {
   if (generation.attempts.some(({ charge, status }) => charge !== undefined && status === "cancelled"))
     seen.add("a hedge")
   if (generation.errorType !== null && generation.cost.totalNano > 0) seen.add("a paid failure")
-  const { attempts, cacheHit, cost, latencyMs, usage } = generation
-  const told = JSON.stringify(generation)
-  const costs = attemptCosts(generation)
-  if (!cacheHit) {
-    assert.strictEqual(sumOf(costs.map(({ totalNano }) => totalNano)), cost.totalNano, told)
-    assert.strictEqual(sumOf(costs.map(({ promptTokens }) => promptTokens)), usage.promptTokens, told)
-    assert.strictEqual(sumOf(costs.map(({ completionTokens }) => completionTokens)), usage.completionTokens, told)
-  }
-  assert.strictEqual(sumOf(cost.lines.map(({ nano }) => nano)), cost.totalNano, told)
-  assert.strictEqual(cost.billedNano, cost.totalNano + cost.markupNano, told)
-  attempts.forEach(({ endedMs = -1, startedMs = -1, status }, at) => {
-    const { completionTokens = -1, promptTokens = -1, totalNano = -1 } = costs[at] ?? {}
-    assert.isTrue(totalNano >= 0 && promptTokens >= 0 && completionTokens >= 0, told)
-    if (status === "skipped") assert.strictEqual(totalNano, 0, told)
-    assert.isTrue(startedMs >= 0 && endedMs >= startedMs && endedMs <= latencyMs, told)
-  })
+  assertHolds(generation)
 }
 
 it.effect.prop(
