@@ -4,14 +4,16 @@ ARG NODE_VERSION=24.21.0
 FROM node:${NODE_VERSION}-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are a Node for machines without one; this image has it.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --loglevel=error
+COPY src/console/package.json src/console/package.json
+# The optional packages are a Node for machines without one; this image has it. What builds the console is the next stage's.
+RUN npm ci --workspaces=false --omit=dev --omit=optional --ignore-scripts --loglevel=error
 
 FROM node:${NODE_VERSION}-slim AS console
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY src/console/package.json src/console/package.json
 # The optional packages are there this time: the bundler is one of them.
-RUN npm ci --ignore-scripts --loglevel=error
+RUN npm ci --omit=dev --ignore-scripts --loglevel=error
 COPY scripts/console.ts scripts/console.ts
 COPY src src
 RUN node scripts/console.ts

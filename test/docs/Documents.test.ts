@@ -85,11 +85,14 @@ describe("lists", () => {
   })
 
   it("name every dependency with its version", () => {
-    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
-      readFileSync(join(root, "package.json"), "utf8")
-    ) as Readonly<Record<string, Readonly<Record<string, string>>>>
+    const named = (manifest: string) => {
+      const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+        readFileSync(join(root, manifest), "utf8")
+      ) as Readonly<Record<string, Readonly<Record<string, string>>>>
+      return { ...dependencies, ...optionalDependencies, ...devDependencies }
+    }
     const list = textOf("docs/internals/dependencies.md")
-    const wanted = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies })
+    const wanted = Object.entries({ ...named("package.json"), ...named("src/console/package.json") })
     for (const [name, version] of wanted) {
       // A package under another name has its own in its version.
       assert.include(list, `| \`${name}\` | ${version.replace(/^npm:.*@/, "")} |`)

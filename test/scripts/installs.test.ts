@@ -28,7 +28,7 @@ const script = (file: string, text: string): void => {
 }
 
 /** The machine's own tools that the scripts use. */
-const tools = ["cat", "chmod", "cmp", "cp", "dirname", "find", "head", "mkdir", "mktemp", "rm"]
+const tools = "cat chmod cmp cp cut dirname du find grep head mkdir mktemp rm".split(" ")
 const findTool = (name: string): string => {
   const found = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name))
   return found.find((file) => existsSync(file)) ?? assert.fail(`no ${name}`)
@@ -41,6 +41,8 @@ interface Machine {
   /** A package that apt-get does not know. */
   readonly unknown?: string
   readonly hasPackages?: boolean
+  /** What npm says before it fails. */
+  readonly npmFails?: string
   /** What `uname -sm` prints. By default it is a machine without Codex. */
   readonly kind?: string
 }
@@ -53,7 +55,7 @@ const makeTree = (machine: Machine): string => {
     mkdirSync(dirname(join(tree, path)), { recursive: true })
     writeFileSync(join(tree, path), text)
   }
-  for (const name of ["test", "apt.sh", "install.sh", "console.sh", "codex.sh"]) {
+  for (const name of ["start", "node-flags", "test", "apt.sh", "install.sh", "console.sh", "codex.sh"]) {
     put(`scripts/${name}`, readFileSync(join("scripts", name), "utf8").replaceAll("/usr/", `${tree}/usr/`))
   }
   mkdirSync(join(tree, "usr/sbin"), { recursive: true })
@@ -73,7 +75,9 @@ const makeTree = (machine: Machine): string => {
   for (const tool of tools) symlinkSync(findTool(tool), join(tree, "bin", tool))
   for (const program of machine.programs ?? []) script(join(tree, "bin", program), "")
   script(join(tree, "bin/uname"), `echo "${machine.kind ?? "Plan9 vax"}"`)
-  script(join(tree, "bin/npm"), `echo "npm $*" >>"${tree}/calls"`)
+  const npmEnds = machine.npmFails === undefined ? "" : `; echo "npm error code ${machine.npmFails}" >&2; exit 1`
+  script(join(tree, "bin/npm"), `echo "npm $*" >>"${tree}/calls"${npmEnds}`)
+  script(join(tree, "bin/sleep"), `exec ${findTool("sleep")} 0.02`)
   script(join(tree, "bin/id"), `echo ${machine.uid}`)
   script(join(tree, "bin/sudo"), `echo "sudo $*" >>"${tree}/calls"`)
   const refuse = machine.unknown === undefined ? "" : `case "$*" in *${machine.unknown}*) exit 100 ;; esac`
@@ -82,8 +86,10 @@ const makeTree = (machine: Machine): string => {
 }
 
 /** Runs `scripts/test` in such a tree, without this process's settings. */
-const runIn = (tree: string, ...args: ReadonlyArray<string>) => {
-  const { status, stdout, stderr } = spawnSync("/bin/sh", [join(tree, "scripts/test"), ...args], {
+const runIn = (tree: string, ...args: ReadonlyArray<string>) => runScript("test", tree, ...args)
+
+const runScript = (name: "start" | "test", tree: string, ...args: ReadonlyArray<string>) => {
+  const { status, stdout, stderr } = spawnSync("/bin/sh", [join(tree, "scripts", name), ...args], {
     env: { PATH: join(tree, "bin"), TMPDIR: tmpdir() },
     encoding: "utf8"
   })
@@ -171,5 +177,55 @@ describe("scripts/test", () => {
   it("runs the tests with --no-install where nothing is missing", () => {
     const { status, ran } = runIn(makeTree({ uid: 0, programs: everything }), "--no-install", "test/a b.ts", "-t", "x")
     assert.deepStrictEqual({ status, ran }, { status: 0, ran: `run ${reporters} test/a b.ts -t x` })
+  })
+})
+
+describe("scripts/start", () => {
+  /** A checkout without packages, or with those of `lock` under the markers of install.sh. */
+  const treeWith = (markers: Readonly<Record<string, string>>, machine: Partial<Machine> = {}) => {
+    const tree = makeTree({ uid: 0, ...machine })
+    rmSync(join(tree, "node_modules/.installed-lock.json"))
+    for (const [name, lock] of Object.entries(markers)) writeFileSync(join(tree, "node_modules", name), lock)
+    mkdirSync(join(tree, "src"))
+    writeFileSync(join(tree, "src/main.ts"), `console.log("started", ...process.argv.slice(2))`)
+    return tree
+  }
+  const installs = (tree: string) => {
+    const { calls, status, stdout } = runScript("start", tree, "--port", "0")
+    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "started --port 0\n" })
+    return (calls ?? "").match(/^npm ci .*$/m)?.[0].includes("--omit=dev") ?? null
+  }
+
+  it("installs what runs the gateway, once", () => {
+    const tree = treeWith({})
+    assert.strictEqual(installs(tree), true)
+    rmSync(join(tree, "calls"))
+    assert.strictEqual(installs(tree), null)
+  })
+
+  it("is content with all packages, and renews all of them where all were there", () => {
+    assert.strictEqual(installs(treeWith({ ".installed-lock.json": "{}" })), null)
+    assert.strictEqual(installs(treeWith({ ".installed-lock.json": "another lock" })), false)
+    assert.strictEqual(installs(treeWith({ ".installed-lock-run.json": "another lock" })), true)
+  })
+
+  it("leaves the tests' packages to scripts/test", () => {
+    const { calls } = runIn(treeWith({ ".installed-lock-run.json": "{}" }))
+    assert.match(calls ?? "", /^npm ci .*/m)
+    assert.notInclude(calls ?? "", "--omit=dev")
+  })
+
+  it("says in one line why npm failed where the network or the disk is the reason", () => {
+    const said = (npmFails: string) => {
+      const { status, stderr, stdout } = runScript("start", treeWith({}, { npmFails }))
+      assert.deepStrictEqual({ status, stdout }, { status: 1, stdout: "" })
+      return stderr
+    }
+    assert.include(said("ENOTFOUND"), "npm cannot reach its registry (ENOTFOUND).\nCheck the network")
+    assert.notInclude(said("ECONNREFUSED"), "npm error")
+    assert.include(said("ENOSPC"), "The disk is full (ENOSPC)")
+    const other = said("EINTEGRITY")
+    assert.include(other, "npm error code EINTEGRITY\n")
+    assert.include(other, "npm ci failed; its message is above.")
   })
 })
