@@ -51,7 +51,7 @@ const Inside = ({ current }: { readonly current: Session }) => {
   useEffect(() => {
     if (before.current === path) return
     before.current = path
-    main.current?.querySelector("h1")?.focus()
+    main.current?.querySelector("h1")?.focus({ preventScroll: true })
   }, [path])
   return (
     <div class="frame">

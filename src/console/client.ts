@@ -82,7 +82,8 @@ export const failureOf = async (response: Response): Promise<Failure> => {
 /** Renews an expired session. Set by the sign-in module. Resolves to whether it succeeded. */
 export const renewal: { renew: () => Promise<boolean> } = { renew: () => Promise.resolve(false) }
 
-export const call = async <A>(path: string, options: Call = {}): Promise<A> => {
+/** The successful response, with the session renewed where it had expired. */
+const answer = async (path: string, options: Call = {}): Promise<Response> => {
   let response = await send(path, options)
   if (
     response.status === 401 &&
@@ -97,7 +98,30 @@ export const call = async <A>(path: string, options: Call = {}): Promise<A> => {
     }
   }
   if (!response.ok) throw await failureOf(response)
-  return (await response.json()) as A
+  return response
+}
+
+export const call = async <A>(path: string, options: Call = {}): Promise<A> =>
+  (await (await answer(path, options)).json()) as A
+
+/**
+ * A response of any size as a file, which the browser may keep on disk. `onBytes` is told how much
+ * has arrived.
+ */
+export const fetchFile = async (path: string, onBytes: (bytes: number) => void): Promise<Blob> => {
+  const response = await answer(path)
+  let bytes = 0
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      onBytes((bytes += chunk.length))
+      controller.enqueue(chunk)
+    }
+  })
+  try {
+    return await new Response(response.body?.pipeThrough(counter)).blob()
+  } catch {
+    throw new Failure(0, { type: "unreachable", message: "The download broke off.", retryable: true })
+  }
 }
 
 /** `path` with the members that are set, as a query. */

@@ -52,6 +52,14 @@ export const moment = (iso: string | null | undefined): string =>
 
 export const momentSeconds = (iso: string): string => seconds.format(new Date(iso))
 
+/** The zone in which moments are shown: `Europe/Berlin, UTC+1`. Named once a page. */
+export const zone = (): string => {
+  const parts = new Intl.DateTimeFormat("en", { timeZoneName: "shortOffset" }).formatToParts(new Date())
+  const offset = parts.find(({ type }) => type === "timeZoneName")?.value.replace("GMT", "UTC") ?? "UTC"
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return timeZone === offset ? timeZone : `${timeZone}, ${offset}`
+}
+
 const steps: ReadonlyArray<readonly [string, number]> = [
   ["d", 86_400],
   ["h", 3_600],

@@ -2,14 +2,14 @@
 import { type ComponentChildren } from "preact"
 import { Account } from "./signin/Account.tsx"
 import { AllUsage } from "./usage/AllUsage.tsx"
-import { Generation } from "./generations/Generation.tsx"
-import { Generations } from "./generations/Generations.tsx"
 import { Keys } from "./keys/Keys.tsx"
 import { Overview } from "./overview/Overview.tsx"
 import { OwnUsage } from "./usage/OwnUsage.tsx"
 import { Playground } from "./playground/Playground.tsx"
 import { Privacy } from "./privacy/Privacy.tsx"
 import { Providers } from "./providers/Providers.tsx"
+import { Request } from "./requests/Request.tsx"
+import { Requests } from "./requests/Requests.tsx"
 import { Settings } from "./settings/Settings.tsx"
 import { everyone, own, type Source } from "./keys/source.ts"
 import { Users } from "./users/Users.tsx"
@@ -35,12 +35,12 @@ const keysOf = (source: Source, group: string): PageEntry => ({
   show: () => <Keys source={source} />
 })
 
-const generationsOf = (source: Source, group: string): PageEntry => ({
-  to: "/generations",
-  title: "Generations",
+const requestsOf = (source: Source, group: string): PageEntry => ({
+  to: "/requests",
+  title: "Requests",
   group,
-  icon: "generations",
-  show: (id) => (id === "" ? <Generations source={source} /> : <Generation id={id} source={source} />)
+  icon: "requests",
+  show: (id) => (id === "" ? <Requests source={source} /> : <Request key={id} id={id} source={source} />)
 })
 
 const trying: ReadonlyArray<PageEntry> = [
@@ -51,7 +51,7 @@ const trying: ReadonlyArray<PageEntry> = [
 const operatorPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
   { to: "/usage", title: "Usage", group: "Watch", icon: "usage", show: () => <AllUsage /> },
-  generationsOf(everyone, "Watch"),
+  requestsOf(everyone, "Watch"),
   keysOf(everyone, "Manage"),
   { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
   { to: "/providers", title: "Providers", group: "Manage", icon: "providers", show: () => <Providers /> },
@@ -70,7 +70,7 @@ const account: PageEntry = {
 const userPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Usage", group: "Yours", icon: "usage", show: () => <OwnUsage /> },
   keysOf(own, "Yours"),
-  generationsOf(own, "Yours"),
+  requestsOf(own, "Yours"),
   ...trying,
   account
 ]

@@ -41,7 +41,7 @@ export const mayBeSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== 
  */
 export const expectSignIn = (): void => {
   localStorage.setItem(SIGNED_IN, "perhaps")
-  sessionStorage.setItem(WANTED, location.pathname)
+  sessionStorage.setItem(WANTED, location.pathname + location.search)
 }
 
 /** The page requested before visiting an identity provider. Returned only once. */

@@ -199,7 +199,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       await page.getByText(/finish reason stop/).waitFor()
 
       // The same generation in the operator's list.
-      await page.getByRole("link", { name: "Generations" }).click()
+      await page.getByRole("link", { name: "Requests" }).click()
       await page.getByLabel("Model").fill("mock/echo")
       await page.locator(`a[href$="${id}"]`).click()
       await page.getByRole("heading", { level: 1, name: "Receipt" }).waitFor()
@@ -285,7 +285,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       for (const title of [
         "Overview",
         "Usage",
-        "Generations",
+        "Requests",
         "Keys",
         "Users",
         "Providers",

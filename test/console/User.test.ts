@@ -126,9 +126,11 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await menu.getByRole("link", { name: "Usage" }).click()
       await page.locator(".facts > div", { hasText: "Requests" }).getByText("2", { exact: true }).waitFor()
       await page.getByRole("table", { name: "By key" }).getByText("by keyboard").waitFor()
-      await menu.getByRole("link", { name: "Generations" }).click()
-      await page.getByLabel("Key").selectOption("by keyboard")
-      await page.locator("tbody a").click()
+      await menu.getByRole("link", { name: "Requests" }).click()
+      await page.getByRole("searchbox", { name: "Search" }).fill("by keyboard")
+      await page.getByLabel("End").selectOption("succeeded")
+      await page.getByRole("heading", { name: "1 request" }).waitFor()
+      await page.locator("tbody a").first().click()
       await page.getByRole("heading", { name: "Attempts" }).waitFor()
 
       // The playground key's budget is released with it. The list waits for that.
@@ -182,7 +184,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await end.click()
       await page.getByText("Session ended").waitFor()
       await end.waitFor({ state: "detached" })
-      for (const title of ["Account", "Usage", "Keys", "Generations", "Playground"]) {
+      for (const title of ["Account", "Usage", "Keys", "Requests", "Playground"]) {
         await openPage(page, title)
         assert.deepStrictEqual(await barriers(page), [], title)
         assert.isFalse(await isTooWide(page), `${title} is wider than the window`)

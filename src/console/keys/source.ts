@@ -3,9 +3,20 @@
 export interface Source {
   readonly keys: string
   readonly generations: string
+  readonly requests: string
   readonly isOwn: boolean
 }
 
-export const everyone: Source = { keys: "/v1/keys", generations: "/v1/admin/generations", isOwn: false }
+export const everyone: Source = {
+  keys: "/v1/keys",
+  generations: "/v1/admin/generations",
+  requests: "/v1/admin/requests",
+  isOwn: false
+}
 
-export const own: Source = { keys: "/v1/portal/keys", generations: "/v1/portal/generations", isOwn: true }
+export const own: Source = {
+  keys: "/v1/portal/keys",
+  generations: "/v1/portal/generations",
+  requests: "/v1/portal/requests",
+  isOwn: true
+}

@@ -15,6 +15,7 @@ import { Page, Panel } from "../parts/Page.tsx"
 import { Empty, Loaded, Skeleton } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
+import { sortRows, useSorting } from "../sorting.ts"
 import { type Loading, useLoad } from "../useLoad.ts"
 import { OverviewCharts } from "./Charts.tsx"
 
@@ -133,66 +134,79 @@ const Totals = ({ figures }: { readonly figures: Figures }) => {
   )
 }
 
-const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { readonly figures: Figures }) => (
-  <div class="columns">
-    <Panel title="Spending by model" note="this month" class="flush">
-      {spend_usd.by_model.length === 0 ? (
-        <Empty title="Nothing spent yet">
-          Try a call in the <Link to="/playground">playground</Link>.
-        </Empty>
-      ) : (
-        <Table
-          caption="Spending by model"
-          rows={spend_usd.by_model}
-          keyOf={({ model }) => model}
-          columns={[
-            { head: "Model", cell: ({ model }) => model },
-            { head: "Requests", numeric: true, cell: (row) => count(row.requests) },
-            { head: "Spent", numeric: true, cell: (row) => usd(row.spend_usd) }
-          ]}
-        />
-      )}
-    </Panel>
-    <div class="stack">
-      <Panel title="Providers" class="flush">
-        <Table
-          caption="Providers"
-          rows={providers}
-          keyOf={({ slug }) => slug}
-          columns={[
-            { head: "Provider", cell: ({ slug }) => slug },
-            {
-              head: "Circuit",
-              cell: ({ open_until, state }) => (
-                <>
-                  <Badge text={state} />{" "}
-                  {open_until === null ? null : <span class="quiet">retried {relative(open_until)}</span>}
-                </>
-              )
-            },
-            { head: "Answered", numeric: true, cell: ({ success_rate }) => percent(success_rate) },
-            { head: "First token, p50", numeric: true, cell: ({ ttft_p50_ms }) => ms(ttft_p50_ms) }
-          ]}
-        />
+const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { readonly figures: Figures }) => {
+  const sorting = useSorting(["model", "requests", "spent"], "-spent")
+  return (
+    <div class="columns">
+      <Panel title="Spending by model" note="this month" class="flush">
+        {spend_usd.by_model.length === 0 ? (
+          <Empty title="Nothing spent yet">
+            Try a call in the <Link to="/playground">playground</Link>.
+          </Empty>
+        ) : (
+          <Table
+            caption="Spending by model"
+            rows={sortRows(spend_usd.by_model, sorting.value, {
+              model: ({ model }) => model,
+              requests: (row) => row.requests,
+              spent: (row) => row.spend_usd
+            })}
+            keyOf={({ model }) => model}
+            sorting={sorting}
+            isClickable
+            columns={[
+              {
+                head: "Model",
+                sort: "model",
+                cell: ({ model }) => <Link to={withQuery("/requests", { model })}>{model}</Link>
+              },
+              { head: "Requests", sort: "-requests", numeric: true, cell: (row) => count(row.requests) },
+              { head: "Spent", sort: "-spent", numeric: true, cell: (row) => usd(row.spend_usd) }
+            ]}
+          />
+        )}
       </Panel>
-      <Panel title="Rejected by policy" note="this process, since its start">
-        <dl class="pairs">
-          <dt>Rate limit</dt>
-          <dd>{count(rejections.rate_limit)}</dd>
-          <dt>Budget</dt>
-          <dd>{count(rejections.budget)}</dd>
-          <dt>Model not allowed</dt>
-          <dd>{count(rejections.model)}</dd>
-          <dt>Privacy</dt>
-          <dd>{count(rejections.privacy)}</dd>
-          <dt>Answers by status</dt>
-          <dd>
-            {Object.entries(requests.by_status)
-              .map(([status, answers]) => `${status}: ${count(answers)}`)
-              .join(", ") || NONE}
-          </dd>
-        </dl>
-      </Panel>
+      <div class="stack">
+        <Panel title="Providers" class="flush">
+          <Table
+            caption="Providers"
+            rows={providers}
+            keyOf={({ slug }) => slug}
+            columns={[
+              { head: "Provider", cell: ({ slug }) => slug },
+              {
+                head: "Circuit",
+                cell: ({ open_until, state }) => (
+                  <>
+                    <Badge text={state} />{" "}
+                    {open_until === null ? null : <span class="quiet">retried {relative(open_until)}</span>}
+                  </>
+                )
+              },
+              { head: "Answered", numeric: true, cell: ({ success_rate }) => percent(success_rate) },
+              { head: "First token, p50", numeric: true, cell: ({ ttft_p50_ms }) => ms(ttft_p50_ms) }
+            ]}
+          />
+        </Panel>
+        <Panel title="Rejected by policy" note="this process, since its start">
+          <dl class="pairs">
+            <dt>Rate limit</dt>
+            <dd>{count(rejections.rate_limit)}</dd>
+            <dt>Budget</dt>
+            <dd>{count(rejections.budget)}</dd>
+            <dt>Model not allowed</dt>
+            <dd>{count(rejections.model)}</dd>
+            <dt>Privacy</dt>
+            <dd>{count(rejections.privacy)}</dd>
+            <dt>Answers by status</dt>
+            <dd>
+              {Object.entries(requests.by_status)
+                .map(([status, answers]) => `${status}: ${count(answers)}`)
+                .join(", ") || NONE}
+            </dd>
+          </dl>
+        </Panel>
+      </div>
     </div>
-  </div>
-)
+  )
+}

@@ -1,18 +1,21 @@
-/** The frame of a page: title, which is the tab's title too, actions and content. */
+/** The frame of a page: title, which is the tab's title too, actions, tabs and content. */
 import { type ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
+import { Link } from "../router.tsx"
 
 interface PageProps {
   readonly title: string
+  /** The title of the browser's tab, where it names more than the page's heading. */
+  readonly tab?: string
   readonly lead?: ComponentChildren
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-export const Page = ({ actions, children, lead, title }: PageProps) => {
+export const Page = ({ actions, children, lead, tab, title }: PageProps) => {
   useEffect(() => {
-    document.title = `${title} · tollgate`
-  }, [title])
+    document.title = `${tab ?? title} · tollgate`
+  }, [tab ?? title])
   return (
     <>
       <header class="page-head">
@@ -42,4 +45,26 @@ export const Panel = ({ children, class: className = "", note, title }: PanelPro
     </div>
     {children}
   </section>
+)
+
+interface TabsProps {
+  readonly label: string
+  readonly current: string
+  /** The name of each tab, its words, and its path. */
+  readonly tabs: ReadonlyArray<readonly [name: string, words: string, to: string]>
+}
+
+/**
+ * Parts of a page as tabs. They are links, so that each part has an address.
+ *
+ * @public
+ */
+export const Tabs = ({ current, label, tabs }: TabsProps) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map(([name, words, to]) => (
+      <Link key={name} to={to} current={name === current}>
+        {words}
+      </Link>
+    ))}
+  </nav>
 )

@@ -14,7 +14,7 @@ import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { useLoad } from "../useLoad.ts"
 import { type Answer } from "./sendChat.ts"
-import { Receipt } from "../generations/Receipt.tsx"
+import { Receipt } from "../requests/Receipt.tsx"
 import { curlOf, pythonOf, typescriptOf } from "./snippets.ts"
 
 type Body = Readonly<Record<string, unknown>>

@@ -7,7 +7,7 @@ import { count, ms, usd, words } from "../format.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Facts } from "../parts/Facts.tsx"
 import { Panel } from "../parts/Page.tsx"
-import { End } from "./Generations.tsx"
+import { End } from "./End.tsx"
 
 type Attempt = GenerationRecord["attempts"][number]
 

@@ -14,7 +14,7 @@ import { type Source } from "../keys/source.ts"
 /** Only operators see the key's owner. */
 type Record = typeof OwnedGenerationRecord.Type & Partial<Pick<typeof AdminGenerationRecord.Type, "owner">>
 
-export const Generation = ({ id, source }: { readonly id: string; readonly source: Source }) => {
+export const Request = ({ id, source }: { readonly id: string; readonly source: Source }) => {
   const path = `${source.generations}/${encodeURIComponent(id)}`
   const record = useLoad(path, (signal) => call<Record>(path, { signal }))
   return (
@@ -26,9 +26,9 @@ export const Generation = ({ id, source }: { readonly id: string; readonly sourc
         </>
       }
       actions={
-        <Link to="/generations" class="button">
+        <Link to="/requests" class="button">
           <Icon name="arrow" />
-          All generations
+          All requests
         </Link>
       }
     >

@@ -1,0 +1,107 @@
+/**
+ * The requests of all keys or of a user's own, refused ones too, newest first. All filters are in
+ * the address. A click on a row opens the receipt, or the page of the refusal.
+ */
+import { call, withQuery } from "../client.ts"
+import { zone } from "../format.ts"
+import { type Source } from "../keys/source.ts"
+import { DownloadCsv } from "../parts/Download.tsx"
+import { ListPanel, LiveSwitch } from "../parts/ListPanel.tsx"
+import { Page } from "../parts/Page.tsx"
+import { SearchField } from "../parts/SearchField.tsx"
+import { boundsOf, SpanFields } from "../parts/Span.tsx"
+import { Empty } from "../parts/States.tsx"
+import { go, Link } from "../router.tsx"
+import { type ListPage, useList } from "../useList.ts"
+import { useQuery } from "../useQuery.ts"
+import { Chips, Filters } from "./Filters.tsx"
+import { activeFilters, filterNames, type FilterQuery } from "./filters.ts"
+import { type Row, RequestTable } from "./RequestTable.tsx"
+
+const liveNames = ["live"] as const
+
+const load = (path: string, signal: AbortSignal) => call<ListPage<Row>>(path, { signal })
+
+/** The list's path with the filters. A quick span ends now, so it is read at each request. */
+const pathOf = (source: Source, query: FilterQuery, more: Readonly<Record<string, string | number | undefined>>) => {
+  const { cache, fallback, from: _from, span: _span, to: _to, ...same } = query
+  return withQuery(source.requests, {
+    ...same,
+    fallback: fallback === "" ? undefined : "true",
+    cache_hit: cache === "" ? undefined : "true",
+    ...boundsOf(query),
+    ...more
+  })
+}
+
+export const Requests = ({ source }: { readonly source: Source }) => {
+  const [query, set] = useQuery(filterNames)
+  const [{ live }, setLive] = useQuery(liveNames)
+  const list = useList<Row>({
+    what: `${source.requests} ${JSON.stringify(query)}`,
+    load: (asked, signal) => load(pathOf(source, query, { ...asked }), signal),
+    keyOf: ({ id }) => id,
+    isLive: live === "on"
+  })
+  const active = activeFilters(query, list.rows ?? [])
+  const clear = () => set(Object.fromEntries(filterNames.map((name) => [name, ""])))
+  /** An id opens what it names, or filters by it. */
+  const enter = (text: string) => {
+    if (/^(?:gen|ref)_[0-9a-f]{32}$/.test(text)) go(`/requests/${text}`)
+    else if (/^key_[0-9a-f]{32}$/.test(text)) set({ q: "", key: text })
+    else if (!source.isOwn && /^usr_[0-9a-f]{32}$/.test(text)) set({ q: "", user: text })
+    else set({ q: text })
+  }
+  return (
+    <Page
+      title="Requests"
+      lead={`Every request ${source.isOwn ? "of your keys" : "of this gateway"}, refused ones too. Prompts and answers are not stored. Local time, ${zone()}.`}
+    >
+      <SearchField
+        label="Search"
+        value={query.q}
+        onValue={(q) => set({ q }, "replace")}
+        onEnter={enter}
+        placeholder={
+          source.isOwn
+            ? "Generation, request or key id; part of a model or key name"
+            : "Generation, request, key or user id; part of a model, key name or address"
+        }
+      />
+      <SpanFields query={query} set={set} />
+      <Filters source={source} query={query} set={set} active={active.length} />
+      <Chips of={active} onRemove={(name) => set({ [name]: "" })} onClear={clear} />
+      <ListPanel
+        of={list}
+        nouns={["request", "requests"]}
+        what="The list of requests"
+        actions={
+          <>
+            <LiveSwitch isLive={live === "on"} onLive={(on) => setLive({ live: on ? "on" : "" }, "replace")} />
+            <DownloadCsv name="requests" path={() => pathOf(source, query, { format: "csv" })} />
+          </>
+        }
+        empty={
+          active.length === 0 ? (
+            <Empty title="No requests yet">
+              Make a call in the <Link to="/playground">playground</Link>.
+            </Empty>
+          ) : (
+            <Empty
+              title="No request matches"
+              action={
+                <button type="button" class="button" onClick={clear}>
+                  Clear all filters
+                </button>
+              }
+            >
+              Nothing has {active.map(({ words }) => words).join(" and ")}.
+            </Empty>
+          )
+        }
+      >
+        {(rows) => <RequestTable rows={rows} source={source} />}
+      </ListPanel>
+    </Page>
+  )
+}
