@@ -24,10 +24,8 @@ import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
 import { UsersGroup } from "./signin/Users.ts"
 import { SignInMethodsGroup } from "./signin/SignInMethods.ts"
 import { strict } from "./schemas/Strictness.ts"
+import { version } from "./Version.ts"
 import { AdminWebhooksGroup } from "./Webhooks.ts"
-
-/** The version of the interface. */
-export const version = "0.1.0"
 
 /** All faults of a request are reported, not just the first. */
 export const parseOptions = { errors: "all" } as const

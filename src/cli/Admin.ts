@@ -16,7 +16,10 @@ const grant = Command.make(
     const user = yield* users.grant({ payload: { email, role: "admin" } }).pipe(withProgress("changing the user"))
     yield* answer(user, `${user.email ?? email} (${user.id}) is an admin.`)
   })
-).pipe(Command.withDescription("Make the owner of an e-mail address an admin, also before the first sign-in"))
+).pipe(
+  Command.withDescription("Make the owner of an e-mail address an admin, also before the first sign-in"),
+  Command.withExamples([{ command: "tollgate admin grant ada@example.com" }])
+)
 
 const revoke = Command.make(
   "revoke",
@@ -33,7 +36,10 @@ const revoke = Command.make(
       .pipe(withProgress("changing the user"))
     yield* answer(changed, `${changed.email ?? email} (${changed.id}) is no longer an admin.`)
   })
-).pipe(Command.withDescription("Make an admin a user again"))
+).pipe(
+  Command.withDescription("Make an admin a user again"),
+  Command.withExamples([{ command: "tollgate admin revoke ada@example.com" }])
+)
 
 export const admin = Command.make("admin").pipe(
   Command.withDescription("Manage admins"),

@@ -3,15 +3,8 @@
  * text, and what it tells about the answer.
  */
 import { type Effect, Predicate, Stream } from "effect"
-import {
-  type Chunk,
-  type Head,
-  type MessagesEvent,
-  type ResponsesEvent,
-  type TollgateError,
-  type TollgateShape
-} from "../client/Client.ts"
-import { type payloadOf } from "./Question.ts"
+import type { Chunk, Head, MessagesEvent, ResponsesEvent, TollgateError, TollgateShape } from "../client/Client.ts"
+import type { payloadOf } from "./Question.ts"
 
 export type ApiName = "chat" | "messages" | "responses"
 

@@ -1,7 +1,7 @@
 /** `tollgate check`: validates the settings without starting a gateway, and prints every fault. */
 import { Effect, Result } from "effect"
 import { Command } from "effect/cli"
-import { type SettingsShape } from "../Settings.ts"
+import type { SettingsShape } from "../Settings.ts"
 import { NegativeResult } from "./Failure.ts"
 import { count } from "./Figures.ts"
 import { answer } from "./Output.ts"
@@ -46,4 +46,7 @@ export const check = Command.make(
     ])
     yield* answer({ object: "settings.check", ok: true, faults: [], ...summarized }, text)
   })
-).pipe(Command.withDescription("Validate the settings without starting a gateway, and print every fault"))
+).pipe(
+  Command.withDescription("Validate the settings without starting a gateway, and print every fault"),
+  Command.withExamples([{ command: "TOLLGATE_CONFIG=new.yaml tollgate check", description: "Before a reload" }])
+)

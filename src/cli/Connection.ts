@@ -4,9 +4,7 @@
  * those files are never sent to another machine.
  */
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
-import { FetchHttpClient } from "effect/http"
-import { Tollgate, type TollgateShape } from "../client/Client.ts"
-import { gatewayAddress } from "../client/Exchange.ts"
+import type { Tollgate, TollgateShape } from "../client/Client.ts"
 import { commandLineVariables } from "../settings/CommandLine.ts"
 import { CommandFailed } from "./Failure.ts"
 import { AdminKey, ApiKey, DataDir, Url } from "./Globals.ts"
@@ -22,6 +20,10 @@ const credentials = {
 
 export type Needs = keyof typeof credentials
 
+/** Loaded on demand: help and faults of the line need neither the contract nor HTTP. */
+const loaded = Effect.promise(() => import("../client/Client.ts"))
+const http = Effect.promise(() => import("effect/http/FetchHttpClient"))
+
 /** The gateway's address, without a trailing slash and without `/v1`. */
 export const address = Effect.gen(function* () {
   const flag = yield* Url
@@ -33,6 +35,7 @@ export const address = Effect.gen(function* () {
       message: `"${text}" is not a gateway's address: use the form ${defaultUrl}`
     })
   }
+  const { gatewayAddress } = yield* Effect.promise(() => import("../client/Exchange.ts"))
   return gatewayAddress(text)
 })
 
@@ -60,9 +63,14 @@ export const findCredential = Effect.fnUntraced(function* (needs: Needs, url: st
 })
 
 /** The gateway's client over `fetch`, with the given credentials. */
-export const clientOf = (options: Parameters<typeof Tollgate.make>[0]): Effect.Effect<TollgateShape> =>
+export const clientOf = Effect.fnUntraced(function* (
+  options: Parameters<typeof Tollgate.make>[0]
+): Effect.fn.Return<TollgateShape> {
+  const { Tollgate } = yield* loaded
+  const { layer } = yield* http
   // @effect-diagnostics-next-line strictEffectProvide:off -- the client's `fetch` is built once for each command, of which there is one
-  Tollgate.make(options).pipe(Effect.provide(FetchHttpClient.layer))
+  return yield* Tollgate.make(options).pipe(Effect.provide(layer))
+})
 
 /** A client with the credential that the command needs. Fails as a usage error if there is none. */
 export const connect = Effect.fnUntraced(function* (needs: Needs) {

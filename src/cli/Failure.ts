@@ -2,9 +2,10 @@
  * The failure of a command: an exit code for scripts, and a message on stderr as text or as one
  * JSON object. Neither contains a credential.
  */
-import { Cause, Data, Exit, PlatformError } from "effect"
+import { Cause, Data, Exit, PlatformError, Predicate } from "effect"
 import { CliError } from "effect/cli"
-import { TollgateError } from "../client/Client.ts"
+import type { TollgateError } from "../client/Client.ts"
+import type { Paint } from "./Look.ts"
 
 /** 0 is success, 130 is interrupted. */
 export const exitCodes = { refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const
@@ -21,10 +22,13 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
 /** A command whose result has been printed and is negative. */
 export class NegativeResult extends Data.TaggedError("NegativeResult")<{}> {}
 
+/** By its tag: its class comes with the client, which a command loads when it calls. */
+export const isTollgateError = (error: unknown): error is TollgateError => Predicate.isTagged(error, "TollgateError")
+
 const codeOf = (error: unknown): FailureCode => {
   if (error instanceof CommandFailed) return error.code
   if (CliError.isCliError(error)) return "usage"
-  if (!(error instanceof TollgateError)) return "refused"
+  if (!isTollgateError(error)) return "refused"
   if (error.reason._tag === "Unsendable") return "usage"
   return error.reason._tag === "Refused" || error.reason._tag === "BrokenOff" ? "refused" : "unreachable"
 }
@@ -46,7 +50,7 @@ export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number
 
 const remedyOf = (error: unknown): string | undefined => {
   if (error instanceof CommandFailed) return error.remedy
-  if (!(error instanceof TollgateError)) return undefined
+  if (!isTollgateError(error)) return undefined
   if (error.reason._tag === "Unsendable") return "Check that the key is complete and contains no spaces or line breaks."
   if (error.reason._tag === "Unreachable") return "Start a gateway with `tollgate start`, or set another with --url."
   if (error.reason._tag === "Unexpected") return "Check that the address belongs to a gateway of this version."
@@ -55,21 +59,21 @@ const remedyOf = (error: unknown): string | undefined => {
 }
 
 const typeOf = (error: unknown): string => {
-  if (error instanceof TollgateError) return error.type ?? error.reason._tag.toLowerCase()
+  if (isTollgateError(error)) return error.type ?? error.reason._tag.toLowerCase()
   return error instanceof CommandFailed || CliError.isCliError(error) ? codeOf(error) : "internal_error"
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The message for stderr. `null` if everything has been printed already. */
-export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean): string | null => {
+export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean, paint: Paint): string | null => {
   const error = failureOf(cause)
   // Usage errors have been printed by the parser.
   if (Cause.hasInterruptsOnly(cause) || isUnread(error)) return null
   if (error instanceof NegativeResult || CliError.isCliError(error)) return null
   const remedy = remedyOf(error)
   if (isJson) {
-    const gatewayError = error instanceof TollgateError ? error : null
+    const gatewayError = isTollgateError(error) ? error : null
     return JSON.stringify({
       error: {
         ...gatewayError?.body,
@@ -81,10 +85,10 @@ export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean): string | n
       }
     })
   }
-  const isBug = !(error instanceof TollgateError || error instanceof CommandFailed)
+  const isBug = !(isTollgateError(error) || error instanceof CommandFailed)
   return [
-    `tollgate: ${isBug ? Cause.pretty(cause) : messageOf(error)}`,
+    `${paint("red", "tollgate:")} ${isBug ? Cause.pretty(cause) : messageOf(error)}`,
     ...(remedy === undefined ? [] : [`  ${remedy}`]),
-    ...(error instanceof TollgateError && error.requestId !== null ? [`  Request id: ${error.requestId}`] : [])
+    ...(isTollgateError(error) && error.requestId !== null ? [`  Request id: ${error.requestId}`] : [])
   ].join("\n")
 }

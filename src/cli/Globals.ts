@@ -41,4 +41,12 @@ export const Json = GlobalFlag.Setting("json")({
   )
 })
 
-export const globals = [Url, ApiKey, AdminKey, DataDir, Json] as const
+/** Read before parsing, by Run.ts: help and faults of the line are coloured, too. */
+const Color = GlobalFlag.Setting("color")({
+  flag: Flag.Boolean("color").pipe(
+    Flag.withDescription("Colours, or none with --no-color. Default: NO_COLOR, FORCE_COLOR, then a terminal has them"),
+    Flag.optional
+  )
+})
+
+export const globals = [Url, ApiKey, AdminKey, DataDir, Json, Color] as const

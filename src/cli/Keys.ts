@@ -4,13 +4,13 @@
  */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type ApiKey } from "../api/Keys.ts"
+import type { ApiKey } from "../api/Keys.ts"
 import { Scope, Tier } from "../domain/Key.ts"
 import { connect } from "./Connection.ts"
 import { count, moment, usd } from "./Figures.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
-import { facts, table } from "./Table.ts"
+import { facts, type Page, table } from "./Table.ts"
 
 const PAGE = 1_000
 
@@ -20,7 +20,7 @@ const budgetOf = ({ monthly_budget_usd, usage }: ApiKey): string =>
     : `${usd(usage.month_spent_usd)} of ${usd(monthly_budget_usd)} this month`
 
 /** Describes a key as text. `secret`: present if it was just created. */
-export const describeKey = (key: ApiKey, secret: string | null): string =>
+export const describeKey = (key: ApiKey, secret: string | null): Page =>
   facts([
     ["id", key.id],
     ["key", secret === null ? key.prefix : `${secret}   (shown only once)`],
@@ -123,7 +123,11 @@ const list = Command.make(
     const head = ["ID", "KEY", "STATUS", "TIER", "SPENT", "BUDGET", "LAST USED", "NAME"]
     yield* answer({ object: "list", data }, table(head, rows, "There are no keys."))
   })
-).pipe(Command.withDescription("List all keys, newest first"), Command.withAlias("ls"))
+).pipe(
+  Command.withDescription("List all keys, newest first"),
+  Command.withAlias("ls"),
+  Command.withExamples([{ command: "tollgate keys list" }])
+)
 
 const rotate = Command.make(
   "rotate",
@@ -142,7 +146,12 @@ const rotate = Command.make(
       .pipe(withProgress("rotating the key"))
     yield* answer(issued, describeKey(issued, issued.key))
   })
-).pipe(Command.withDescription("Give a key a new secret and print it, which is shown only once"))
+).pipe(
+  Command.withDescription("Give a key a new secret and print it, which is shown only once"),
+  Command.withExamples([
+    { command: "tollgate keys rotate key_0123 --grace 86400", description: "The old secret works one more day" }
+  ])
+)
 
 const revoke = Command.make(
   "revoke",
@@ -152,7 +161,10 @@ const revoke = Command.make(
     const revoked = yield* keys.revoke({ params: { key_id: id } }).pipe(withProgress("revoking the key"))
     yield* answer(revoked, `${revoked.id} (${revoked.name}) is revoked permanently.`)
   })
-).pipe(Command.withDescription("Revoke a key permanently"))
+).pipe(
+  Command.withDescription("Revoke a key permanently"),
+  Command.withExamples([{ command: "tollgate keys revoke ci" }])
+)
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Create, list, rotate and revoke API keys"),

@@ -28,4 +28,10 @@ export const models = Command.make(
     const head = ["MODEL", "CONTEXT", "PROMPT/1M", "COMPLETION/1M", "PROVIDERS"]
     yield* answer(list, table(head, rows, "No available model is allowed for this key."))
   })
-).pipe(Command.withDescription("List the models that the key may use"))
+).pipe(
+  Command.withDescription("List the models that the key may use"),
+  Command.withExamples([
+    { command: "tollgate models" },
+    { command: "tollgate models --json", description: "With all prices and data policies" }
+  ])
+)

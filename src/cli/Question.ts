@@ -1,7 +1,7 @@
 /** A chat request on the command line: `chat` sends it, `route` previews it. */
 import { Effect, Option, Stdio, Stream } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { type ChatRequest, type TollgateShape } from "../client/Client.ts"
+import type { ChatRequest, TollgateShape } from "../client/Client.ts"
 import { CommandFailed } from "./Failure.ts"
 import { withProgress } from "./Progress.ts"
 

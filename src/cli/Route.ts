@@ -4,23 +4,16 @@
  */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { type RoutePreview } from "../api/Route.ts"
+import type { RoutePreview } from "../api/Route.ts"
 import { connect } from "./Connection.ts"
 import { count, milliseconds, share, usd } from "./Figures.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
 import { payloadOf, question } from "./Question.ts"
-import { table } from "./Table.ts"
+import { type Page, page, table } from "./Table.ts"
 
-const rendered = ({
-  candidates,
-  error,
-  excluded,
-  likely_completion_tokens,
-  prompt_tokens,
-  sort
-}: RoutePreview): string =>
-  [
+const rendered = ({ candidates, error, excluded, likely_completion_tokens, prompt_tokens, sort }: RoutePreview): Page =>
+  page(
     `By ${sort}, for ${count(prompt_tokens)} prompt tokens and an estimated ${count(likely_completion_tokens)} completion tokens:`,
     table(
       ["", "PROVIDER", "MODEL", "EXPECTED", "SUCCESS", "LATENCY", "CIRCUIT"],
@@ -37,7 +30,7 @@ const rendered = ({
     ),
     ...excluded.map(({ model, reason, slug }) => `Excluded: ${slug} (${model}), ${reason}`),
     ...(error === null ? [] : [`The request would fail: ${error.message}`])
-  ].join("\n")
+  )
 
 export const route = Command.make(
   "route",
@@ -48,4 +41,7 @@ export const route = Command.make(
     const preview = yield* client.route.preview({ payload }).pipe(withProgress("reading the route"))
     yield* answer(preview, rendered(preview))
   })
-).pipe(Command.withDescription("Preview the providers of a chat request, without calling one"))
+).pipe(
+  Command.withDescription("Preview the providers of a chat request, without calling one"),
+  Command.withExamples([{ command: "tollgate route --model openai/gpt-6 --sort latency 'Hello'" }])
+)

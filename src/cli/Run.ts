@@ -4,21 +4,28 @@
  */
 import { type Cause, Effect } from "effect"
 import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { version } from "../api/Api.ts"
+import { version } from "../api/Version.ts"
 import { errorText } from "./Failure.ts"
-import { writeError, write } from "./Output.ts"
+import { withHelp } from "./Help.ts"
+import { Look, lookOf } from "./Look.ts"
+import { write, writeError } from "./Output.ts"
 import { tollgate } from "./Tollgate.ts"
 
 /** Read from the raw arguments, because the parser itself may fail. */
-const wantsJson = (args: ReadonlyArray<string>): boolean => {
+const flagsOf = (args: ReadonlyArray<string>) => {
   const end = args.indexOf("--")
-  return args.slice(0, end === -1 ? args.length : end).includes("--json")
+  const given = args.slice(0, end === -1 ? args.length : end)
+  const colour = given.findLast((arg) => arg === "--color" || arg === "--no-color")
+  return { isJson: given.includes("--json"), colour: colour === undefined ? null : colour === "--color" }
 }
 
-export const run = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
-  const isJson = wantsJson(args)
+export const run = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
+  const args = withHelp(given, tollgate)
+  const { colour, isJson } = flagsOf(args)
   const services = yield* Effect.context<Command.Environment>()
-  const formatter = CliOutput.defaultFormatter({ colors: false })
+  const look = yield* lookOf(colour)
+  const isColoured = look.paint("bold", "x") !== "x"
+  const formatter = CliOutput.defaultFormatter({ colors: isColoured, globalFlags: "summary" })
   const print = (written: ReturnType<typeof write>) => Effect.provideContext(Effect.ignore(written), services)
   const present: CliOutput.Presenter["present"] = (event) => {
     switch (event._tag) {
@@ -35,7 +42,7 @@ export const run = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
           writeError(
             isJson
               ? `${JSON.stringify({ error: { type: "usage", message: faults.join("\n"), remedy: help } })}\n`
-              : `${faults.map((fault) => `tollgate: ${fault}`).join("\n")}\n  See ${help}.\n`
+              : `${faults.map((fault) => `${look.paintError("red", "tollgate:")} ${fault}`).join("\n")}\n  See ${help}.\n`
           )
         )
       }
@@ -43,12 +50,13 @@ export const run = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   }
   return yield* Command.runWith(tollgate, { version })(args).pipe(
     Effect.provideService(CliOutput.Presenter, { present }),
+    Effect.provideService(Look, look),
     Effect.provideService(
       CliConfig.CliConfig,
       CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
     ),
     Effect.tapCause((cause: Cause.Cause<unknown>) => {
-      const text = errorText(cause, isJson)
+      const text = errorText(cause, isJson, look.paintError)
       return text === null ? Effect.void : Effect.ignore(writeError(`${text}\n`))
     })
   )

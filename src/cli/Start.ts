@@ -25,4 +25,7 @@ export const start = Command.make(
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new NegativeResult())
     )
   })
-).pipe(Command.withDescription("Run a gateway with the settings of the environment and the settings file"))
+).pipe(
+  Command.withDescription("Run a gateway with the settings of the environment and the settings file"),
+  Command.withExamples([{ command: "tollgate start" }, { command: "TOLLGATE_PORT=9000 tollgate start" }])
+)

@@ -1,32 +1,89 @@
-/** Aligned columns: each as wide as its widest cell. The last column is not padded. */
+/**
+ * Aligned columns: each as wide as its widest cell. The last column is not padded. On a terminal
+ * the widest columns are cut until a row fits its width; elsewhere nothing is cut.
+ */
 import { CliOutput } from "effect/cli"
+import type { LookShape, Style } from "./Look.ts"
 import { oneLine } from "./Output.ts"
 
-const padded = (cell: string, width: number): string =>
-  cell + " ".repeat(Math.max(0, width - CliOutput.displayWidth(cell)))
+/** A text of a cell, with its colour on a terminal. */
+export type Cell = string | { readonly text: string; readonly style: Style }
 
-const aligned = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+/** A text that depends on where it is shown. */
+export type Page = (look: LookShape) => string
+
+type Row = ReadonlyArray<{ readonly text: string; readonly style: Style | null }>
+
+const GAP = "  "
+/** No column is cut below this width. */
+const NARROWEST = 8
+
+const cellOf = (cell: Cell): Row[number] =>
+  typeof cell === "string" ? { text: oneLine(cell), style: null } : { ...cell, text: oneLine(cell.text) }
+
+const cut = (text: string, width: number): string => {
+  if (CliOutput.displayWidth(text) <= width) return text
+  let short = ""
+  for (const character of text) {
+    if (CliOutput.displayWidth(short + character) > width - 1) break
+    short += character
+  }
+  return `${short}…`
+}
+
+const fitted = (widths: ReadonlyArray<number>, width: number | null): ReadonlyArray<number> => {
+  const fit = [...widths]
+  if (width === null) return fit
+  let over = fit.reduce((sum, each) => sum + each, (fit.length - 1) * GAP.length) - width
+  while (over-- > 0) {
+    const widest = fit.indexOf(Math.max(...fit))
+    if ((fit[widest] ?? 0) <= NARROWEST) break
+    fit[widest] = (fit[widest] ?? 0) - 1
+  }
+  return fit
+}
+
+const aligned = (rows: ReadonlyArray<Row>, { paint, width }: LookShape): string => {
   const widths: Array<number> = []
   for (const row of rows) {
-    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, CliOutput.displayWidth(cell))))
+    row.forEach(({ text }, at) => (widths[at] = Math.max(widths[at] ?? 0, CliOutput.displayWidth(text))))
   }
+  const fit = fitted(widths, width)
   return rows
-    .map((row) =>
-      row
-        .map((cell, column) => padded(cell, widths[column] ?? 0))
-        .join("  ")
-        .trimEnd()
-    )
+    .map((row) => {
+      const last = row.findLastIndex(({ text }) => text !== "")
+      return row
+        .slice(0, last + 1)
+        .map(({ style, text }, at) => {
+          const shown = cut(text, fit[at] ?? 0)
+          const padding = at === last ? "" : " ".repeat(Math.max(0, (fit[at] ?? 0) - CliOutput.displayWidth(shown)))
+          return (style === null ? shown : paint(style, shown)) + padding
+        })
+        .join(GAP)
+    })
     .join("\n")
 }
 
-/** Puts `head` above the rows. Returns `empty` without rows. */
-export const table = (
-  head: ReadonlyArray<string>,
-  rows: ReadonlyArray<ReadonlyArray<string>>,
-  empty: string
-): string => (rows.length === 0 ? empty : aligned([head, ...rows.map((row) => row.map(oneLine))]))
+/** Puts `head` above the rows. Shows `empty` without rows. */
+export const table =
+  (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<Cell>>, empty: string): Page =>
+  (look) =>
+    rows.length === 0
+      ? empty
+      : aligned([head.map((text) => ({ text, style: "bold" })), ...rows.map((row) => row.map(cellOf))], look)
 
 /** A name and its value per line. Names without a value are left out. */
-export const facts = (rows: ReadonlyArray<readonly [name: string, value: string | null]>): string =>
-  aligned(rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)]])))
+export const facts =
+  (rows: ReadonlyArray<readonly [name: string, value: Cell | null]>): Page =>
+  (look) =>
+    aligned(
+      rows.flatMap(([name, value]) => (value === null ? [] : [[{ text: name, style: "dim" as const }, cellOf(value)]])),
+      // A value is never cut: the terminal wraps it.
+      { ...look, width: null }
+    )
+
+/** Parts below one another. */
+export const page =
+  (...parts: ReadonlyArray<string | Page>): Page =>
+  (look) =>
+    parts.map((part) => (typeof part === "string" ? part : part(look))).join("\n")

@@ -5,6 +5,7 @@ import { chat } from "./Chat.ts"
 import { check } from "./Check.ts"
 import { doctor } from "./doctor/Doctor.ts"
 import { globals } from "./Globals.ts"
+import { help } from "./Help.ts"
 import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
 import { route } from "./Route.ts"
@@ -16,6 +17,11 @@ export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription(
     "The gateway's command line: runs a gateway, checks it, and sends requests to a running one."
   ),
-  Command.withSubcommands([start, check, doctor, chat, models, route, setup, key, usage, keys, admin]),
+  Command.withSubcommands([
+    { group: "Run a gateway", commands: [start, check, doctor] },
+    { group: "Use it with an API key", commands: [chat, models, route, setup, key, usage] },
+    { group: "Administer it with the admin key", commands: [keys, admin] },
+    { group: "Help", commands: [help] }
+  ]),
   Command.withGlobalFlags(globals)
 )

@@ -4,14 +4,14 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { type UsageReport } from "../api/Usage.ts"
+import type { UsageReport } from "../api/Usage.ts"
 import { connect } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
 import { count, usd } from "./Figures.ts"
 import { describeKey } from "./Keys.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
-import { table } from "./Table.ts"
+import { type Page, page, table } from "./Table.ts"
 
 const moment = (name: string, description: string) =>
   Flag.Date(name).pipe(Flag.withDescription(description), Flag.optional)
@@ -30,8 +30,8 @@ const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string>
   usd(figures.billed_usd)
 ]
 
-const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): string =>
-  [
+const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): Page =>
+  page(
     `From ${from.slice(0, 10)} to before ${to.slice(0, 10)}, UTC:`,
     table(
       [group_by.toUpperCase(), "REQUESTS", "FAILED", "CACHED", "PROMPT", "COMPLETION", "BILLED"],
@@ -43,7 +43,7 @@ const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): s
           ],
       "no usage"
     )
-  ].join("\n")
+  )
 
 export const usage = Command.make(
   "usage",
@@ -80,7 +80,13 @@ export const usage = Command.make(
     const report = yield* usage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
     yield* answer(report, rendered(report))
   })
-).pipe(Command.withDescription("Show the usage and cost of the key. Default: this month by day"))
+).pipe(
+  Command.withDescription("Show the usage and cost of the key. Default: this month by day"),
+  Command.withExamples([
+    { command: "tollgate usage --by model" },
+    { command: "tollgate usage --all --by owner --from 2026-11-01", description: "Of all keys, with the admin key" }
+  ])
+)
 
 export const key = Command.make(
   "key",
@@ -90,4 +96,7 @@ export const key = Command.make(
     const key = yield* ownKey.get().pipe(withProgress("reading the key"))
     yield* answer(key, describeKey(key, null))
   })
-).pipe(Command.withDescription("Show the key, its scopes and its remaining budget"))
+).pipe(
+  Command.withDescription("Show the key, its scopes and its remaining budget"),
+  Command.withExamples([{ command: "tollgate key" }])
+)

@@ -4,11 +4,13 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { type Command } from "effect/cli"
 import { TestClock } from "effect/testing"
 import { withProgress } from "../../src/cli/Progress.ts"
+import { tollgate } from "../../src/cli/Tollgate.ts"
 import { temporaryDirectory } from "../support/Gateway.ts"
 import { startUpstream } from "../support/upstream/Upstream.ts"
-import { line, memoryStdio, startLine } from "./line.ts"
+import { type Around, line, loadedBy, memoryStdio, startLine } from "./line.ts"
 
 /** Starts processes, on a machine that may be busy. */
 const SLOW_MACHINE_MS = 120_000
@@ -47,6 +49,80 @@ describe("a line", () => {
       const completions = yield* line(["--completions", "bash"])
       assert.match(completions.stdout, /rotate[\s\S]*--max-tokens|--max-tokens[\s\S]*rotate/)
       assert.match((yield* line(["--version"])).stdout, /^tollgate \d+\.\d+\.\d+\n$/)
+    })
+  )
+
+  it.effect("asks for help by a word, by a flag and for a command that does not exist", () =>
+    Effect.gen(function* () {
+      for (const words of [[], ["chat"], ["keys", "create"], ["keys", "ls"]]) {
+        const help = yield* line(["help", ...words])
+        assert.deepStrictEqual(help, yield* line([...words, "--help"]), words.join(" "))
+        assert.strictEqual(help.code, 0)
+        const isRoot = words.length === 0
+        assert.strictEqual(help.stdout.includes("--admin-key"), isRoot, words.join(" "))
+        if (!isRoot) assert.include(help.stdout, "Run 'tollgate --help' for global flags")
+      }
+      const unknown = yield* line(["help", "keys", "crete"])
+      assert.deepStrictEqual([unknown.code, unknown.stdout], [2, ""])
+      assert.match(unknown.stderr, /Unknown subcommand "crete".*\n(?:.*\n)*.*create\n/)
+    })
+  )
+
+  it.effect("has an example in the help of every command", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const visit = (
+        command: typeof tollgate | Command.Command.Any,
+        path: ReadonlyArray<string>
+      ): Effect.Effect<void> =>
+        Effect.gen(function* () {
+          const below = command.subcommands.flatMap(({ commands }) => [...commands])
+          if (below.length === 0) {
+            const { stdout } = yield* line([...path, "--help"])
+            assert.include(stdout, `EXAMPLES\n`, path.join(" "))
+            assert.include(stdout.slice(stdout.indexOf("EXAMPLES")), `tollgate ${path.join(" ")}`)
+            seen.push(path.join(" "))
+          }
+          for (const each of below) yield* visit(each, [...path, each.name])
+        })
+      yield* visit(tollgate, [])
+      assert.includeMembers(seen, ["chat", "keys create"])
+    })
+  )
+
+  it.effect("is coloured where a terminal reads it, unless the environment or a flag says otherwise", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [isColoured: boolean, args: ReadonlyArray<string>, around: Around]> = [
+        [false, [], {}],
+        [true, [], { isTerminal: true }],
+        [false, [], { isTerminal: true, env: { NO_COLOR: "1" } }],
+        [false, [], { isTerminal: true, env: { TERM: "dumb" } }],
+        [true, [], { env: { FORCE_COLOR: "1" } }],
+        [true, ["--color"], { env: { NO_COLOR: "1" } }],
+        [false, ["--no-color"], { isTerminal: true }]
+      ]
+      for (const [isColoured, args, around] of cases) {
+        const help = yield* line(["--help", ...args], around)
+        const wrong = yield* line(["models", "--url", "gateway", ...args], around)
+        const seen = [help.stdout.includes("\u001b["), wrong.stderr.includes("\u001b[31mtollgate:")]
+        assert.deepStrictEqual(seen, [isColoured, isColoured], JSON.stringify([args, around]))
+      }
+    })
+  )
+
+  it.effect("that is wrong or asks for help loads neither the contract nor HTTP nor the gateway", () =>
+    Effect.gen(function* () {
+      const heavy =
+        /src\/(?:client|http|gateway|store|providers)\/|src\/api\/(?!Version)|src\/Settings\.ts|effect\/dist\/http-api|FetchHttpClient|undici/
+      for (const args of [["--help"], ["--version"], ["help", "chat"], ["modls"]]) {
+        const { stdout } = yield* loadedBy(args)
+        const loaded = stdout.split("\n").filter((url) => url.startsWith("file:"))
+        assert.isTrue(loaded.some((url) => url.endsWith("/src/cli/Run.ts")))
+        assert.deepStrictEqual(
+          loaded.filter((url) => heavy.test(url)),
+          []
+        )
+      }
     })
   )
 

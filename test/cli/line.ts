@@ -1,6 +1,6 @@
 /** Runs a command line in this process with input and output in memory, or in its own process. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Effect, Layer, type Scope, Sink, Stdio, Stream } from "effect"
+import { ConfigProvider, Console, Effect, Layer, type Scope, Sink, Stdio, Stream, Terminal } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -17,6 +17,10 @@ export interface Around {
   readonly stdin?: string
   /** True if stdin and stdout are terminals. */
   readonly isTerminal?: boolean
+  /** The columns of the terminal. Default: 0, which is unknown. */
+  readonly columns?: number
+  /** The variables about colours. Default: none. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const decoder = new TextDecoder()
@@ -46,6 +50,11 @@ export const line = (args: ReadonlyArray<string>, around?: Around): Effect.Effec
     const log = (text: string) => void (written.stdout += `${text}\n`)
     return run(args).pipe(
       Effect.provideService(Console.Console, Object.assign(Object.create(console) as Console.Console, { log })),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: around?.env ?? {} })),
+      Effect.updateService(Terminal.Terminal, (terminal) => ({
+        ...terminal,
+        columns: Effect.succeed(around?.columns ?? 0)
+      })),
       Effect.provide(Layer.merge(NodeServices.layer, layer)),
       Effect.exit,
       Effect.map((exit) => ({ code: exitCodeOf(exit), ...written }))
@@ -101,3 +110,24 @@ export const startLine = (
         ended
       )
   )
+
+/** Prints the address of each module that a process loads. */
+const printsModules = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module"
+  import { writeSync } from "node:fs"
+  registerHooks({ load: (url, context, next) => (writeSync(1, url + "\\n"), next(url, context)) })
+`)}`
+
+const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
+
+/** Runs the command line in its own process, which prints the modules that it loads, too. */
+export const loadedBy = (args: ReadonlyArray<string>): Effect.Effect<{ readonly stdout: string }> =>
+  Effect.promise(async () => {
+    const child = spawn(process.execPath, ["--import", printsModules, main, ...args], {
+      stdio: ["ignore", "pipe", "ignore"]
+    })
+    let stdout = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => void (stdout += text))
+    await once(child, "close")
+    return { stdout }
+  })

@@ -3,8 +3,8 @@
  * accepts the API key that commands find.
  */
 import { Clock, Effect, Result } from "effect"
-import { version } from "../../api/Api.ts"
-import { type HealthReport } from "../../api/Health.ts"
+import type { HealthReport } from "../../api/Health.ts"
+import { version } from "../../api/Version.ts"
 import { address, clientOf, findCredential } from "../Connection.ts"
 import { clockFinding, failed, type Finding, ok, warning } from "./Finding.ts"
 

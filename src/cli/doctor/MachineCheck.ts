@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Option, Redacted, Result } from "effect"
 import { accessSync, constants, statfsSync, statSync } from "node:fs"
-import { type SettingsShape } from "../../Settings.ts"
+import type { SettingsShape } from "../../Settings.ts"
 import { clockFinding, failed, type Finding, ok, warning } from "./Finding.ts"
 
 const LEAST_NODE = 24

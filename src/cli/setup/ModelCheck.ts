@@ -3,7 +3,7 @@
  * they answer conversations.
  */
 import { Effect, Option, Result } from "effect"
-import { type TollgateError, type TollgateShape } from "../../client/Client.ts"
+import type { TollgateError, TollgateShape } from "../../client/Client.ts"
 import { CommandFailed } from "../Failure.ts"
 import { type ChosenModel } from "./Clients.ts"
 

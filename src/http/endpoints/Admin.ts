@@ -4,7 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api, version } from "../../api/Api.ts"
+import { Api } from "../../api/Api.ts"
+import { version } from "../../api/Version.ts"
 import { type Overview as Wire } from "../../api/Admin.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 import { Overview } from "../../gateway/admin/Overview.ts"

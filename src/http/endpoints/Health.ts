@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api, version } from "../../api/Api.ts"
+import { Api } from "../../api/Api.ts"
+import { version } from "../../api/Version.ts"
 import { type HealthReport } from "../../api/Health.ts"
 import { type DependencyHealth, Health } from "../../gateway/admin/Health.ts"
 
