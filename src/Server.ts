@@ -53,6 +53,7 @@ import * as Gauges from "./gateway/telemetry/Gauges.ts"
 import { StoredResponses } from "./gateway/responses/StoredResponses.ts"
 import { RoutePreview } from "./gateway/chat/RoutePreview.ts"
 import { TokenCount } from "./gateway/chat/TokenCount.ts"
+import { Names } from "./gateway/admin/Names.ts"
 import { Requests } from "./gateway/admin/Requests.ts"
 import { Router } from "./gateway/routing/Router.ts"
 import { Series } from "./gateway/admin/Series.ts"
@@ -179,7 +180,7 @@ export const signIn = (settings: Pick<SettingsShape, "auth" | "environment" | "g
     Portal.layer,
     Requests.layer(settings.generations)
   ).pipe(
-    Layer.provideMerge(UserAdmin.layer),
+    Layer.provideMerge(Layer.merge(UserAdmin.layer, Names.layer)),
     Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, AccountLinking.layer(auth))),
     Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
     Layer.provideMerge(SignInMethods.layer),

@@ -176,12 +176,18 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
   .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}
 
+const keyOf = {
+  key_id: Schema.String,
+  key_name: Schema.NullOr(Schema.String).annotate({ description: "Null: the key does not exist any more." })
+}
+
 /** The record with its key and the key's owner. */
 export const AdminGenerationRecord = Schema.Struct({
   ...GenerationRecord.fields,
   attempts: Schema.Array(AdminAttempt),
-  key_id: Schema.String,
-  owner: Schema.NullOr(Schema.String)
+  ...keyOf,
+  owner: Schema.NullOr(Schema.String),
+  owner_name: Schema.NullOr(Schema.String).annotate({ description: "The owner's address or number." })
 }).annotate({ identifier: "AdminGenerationRecord" })
 
 export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
@@ -208,7 +214,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
   .annotateMerge(OpenApi.annotations({ title: "Administration: generations" })) {}
 
 /** The record with its key. */
-export const OwnedGenerationRecord = Schema.Struct({ ...GenerationRecord.fields, key_id: Schema.String }).annotate({
+export const OwnedGenerationRecord = Schema.Struct({ ...GenerationRecord.fields, ...keyOf }).annotate({
   identifier: "OwnedGenerationRecord"
 })
 

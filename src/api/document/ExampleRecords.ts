@@ -101,11 +101,11 @@ export const generation = {
   reservation: { reserved_usd: 0.0098, extended_usd: 0, settled_usd: 0.0000036 },
   dropped: []
 }
+const ofKey = { key_id: keyId, key_name: "notebook", owner: null, owner_name: null }
 export const adminGeneration = {
   ...generation,
   attempts: [{ ...attempt, message: null }],
-  key_id: keyId,
-  owner: null
+  ...ofKey
 }
 
 /** A row of the lists of requests. */

@@ -148,8 +148,8 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "adminRequests.list": { response: page(requestRow) },
   "ownedRequests.list": { response: page(requestRow) },
   "adminUsage.read": { response: report },
-  "ownedGenerations.get": { response: { ...generation, key_id: keyId } },
-  "ownedGenerations.list": { response: page({ ...generation, key_id: keyId }) },
+  "ownedGenerations.get": { response: { ...generation, key_id: keyId, key_name: "notebook" } },
+  "ownedGenerations.list": { response: page({ ...generation, key_id: keyId, key_name: "notebook" }) },
   "adminModels.list": { response: models },
   "adminSettings.read": {
     response: { object: "settings", settings: { port: 8_787, cache: { when: "deterministic" } } }

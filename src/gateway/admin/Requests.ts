@@ -16,6 +16,7 @@ import { Users } from "../../store/people/Users.ts"
 import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
 import { Catalog } from "../routing/Catalog.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
+import { Names } from "./Names.ts"
 
 export type RequestEnd = "succeeded" | "failed" | "cancelled" | "refused"
 
@@ -73,6 +74,7 @@ export class Requests extends Context.Service<
         const keys = yield* KeyRepo
         const users = yield* Users
         const catalog = yield* Catalog
+        const names = yield* Names
 
         /** What a search text stands for, among the keys of one owner or of all. */
         const found = Effect.fnUntraced(function* (text: string, ownerId: string | undefined) {
@@ -150,20 +152,9 @@ export class Requests extends Context.Service<
           return {
             rows: page,
             nextCursor: rows.length > limit && last !== undefined ? idOf(last) : null,
-            names: yield* namesOf(page)
+            names: yield* names.of(page.map((row) => (row._tag === "Generation" ? row.generation : row.refusal)))
           } satisfies RequestPage
         }, orUnavailable)
-
-        const namesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<RequestRow>) {
-          const ofRows = rows.map((row) => (row._tag === "Generation" ? row.generation : row.refusal))
-          const keyIds = [...new Set(ofRows.flatMap(({ keyId }) => keyId ?? []))]
-          const ownerIds = [...new Set(ofRows.flatMap(({ ownerId }) => ownerId ?? []))]
-          const none: ReadonlyMap<string, string> = new Map()
-          return new Map([
-            ...(keyIds.length === 0 ? none : yield* keys.named(keyIds)),
-            ...(ownerIds.length === 0 ? none : yield* users.named(ownerIds))
-          ])
-        })
 
         return Requests.of({ list })
       })

@@ -8,7 +8,9 @@ import { type Generation } from "../../domain/Generation.ts"
 import { attemptCosts } from "../../domain/AttemptCosts.ts"
 import { listedFromPico, usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
 import { type GenerationFilter, type GenerationList, Generations } from "../../gateway/billing/Generations.ts"
+import { Names } from "../../gateway/admin/Names.ts"
 import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
+import { orUnavailable } from "../../gateway/StoreUnavailable.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 const ofKey = HttpApiBuilder.group(
@@ -37,17 +39,19 @@ const ofAdmins = HttpApiBuilder.group(
   "adminGenerations",
   Effect.fnUntraced(function* (handlers) {
     const generations = yield* Generations
+    const names = yield* Names
     return handlers.handleAll({
-      get: ({ params }) => guard(Effect.map(generations.get(params.generation_id, null), adminRecordOf)),
+      get: ({ params }) =>
+        guard(Effect.flatMap(generations.get(params.generation_id, null), (one) => named(names, one, adminRecordOf))),
       list: ({ query }) =>
         guard(
-          Effect.map(
+          Effect.flatMap(
             generations.list(query.key ?? null, {
               ...filterOf(query),
               ...(query.provider === undefined ? {} : { provider: query.provider }),
               ...(query.error === undefined ? {} : { error: query.error })
             }),
-            (page) => listOf(page, adminRecordOf)
+            (page) => namedList(names, page, adminRecordOf)
           )
         )
     })
@@ -60,23 +64,26 @@ const ofUsers = HttpApiBuilder.group(
   "ownedGenerations",
   Effect.fnUntraced(function* (handlers) {
     const generations = yield* Generations
+    const names = yield* Names
     return handlers.handleAll({
       get: ({ params }) =>
         guard(
           Effect.flatMap(CurrentUser, ({ user }) =>
-            Effect.map(generations.get(params.generation_id, null, user.id), ownedRecordOf)
+            Effect.flatMap(generations.get(params.generation_id, null, user.id), (one) =>
+              named(names, one, ownedRecordOf)
+            )
           )
         ),
       list: ({ query }) =>
         guard(
           Effect.flatMap(CurrentUser, ({ user }) =>
-            Effect.map(
+            Effect.flatMap(
               generations.list(query.key ?? null, {
                 ...filterOf(query),
                 ownerId: user.id,
                 ...(query.error === undefined ? {} : { error: query.error })
               }),
-              (page) => listOf(page, ownedRecordOf)
+              (page) => namedList(names, page, ownedRecordOf)
             )
           )
         )
@@ -107,15 +114,29 @@ const listOf = <Record>({ generations, nextCursor }: GenerationList, wire: (gene
   next_cursor: nextCursor
 })
 
-const ownedRecordOf = (generation: Generation) => ({ ...recordOf(generation), key_id: generation.keyId })
+type NameOf = ReadonlyMap<string, string>
+type Named<Record> = (generation: Generation, nameOf: NameOf) => Record
 
-const adminRecordOf = (generation: Generation) => ({
-  ...ownedRecordOf(generation),
+const named = <Record>(names: Names["Service"], one: Generation, wire: Named<Record>) =>
+  Effect.map(orUnavailable(names.of([one])), (nameOf) => wire(one, nameOf))
+
+const namedList = <Record>(names: Names["Service"], page: GenerationList, wire: Named<Record>) =>
+  Effect.map(orUnavailable(names.of(page.generations)), (nameOf) => listOf(page, (one) => wire(one, nameOf)))
+
+const ownedRecordOf = (generation: Generation, nameOf: NameOf) => ({
+  ...recordOf(generation),
+  key_id: generation.keyId,
+  key_name: nameOf.get(generation.keyId) ?? null
+})
+
+const adminRecordOf = (generation: Generation, nameOf: NameOf) => ({
+  ...ownedRecordOf(generation, nameOf),
   attempts: attemptsOf(generation).map((attempt, at) => ({
     ...attempt,
     message: generation.attempts[at]?.message ?? null
   })),
-  owner: generation.ownerId
+  owner: generation.ownerId,
+  owner_name: generation.ownerId === null ? null : (nameOf.get(generation.ownerId) ?? null)
 })
 
 const recordOf = (generation: Generation): GenerationRecord => ({

@@ -22,9 +22,9 @@ const signIn = (email: string) =>
 
 it.effect("lists those of the user's keys, newest first, by key, and no others", () =>
   Effect.gen(function* () {
-    const { chat, issueKey, send } = yield* TestApp
+    const { adminKey, chat, issueKey, send } = yield* TestApp
     const [anna, bert] = [yield* signIn("anna@example.com"), yield* signIn("bert@example.com")]
-    const first = yield* issueKey({ ownerId: anna.id })
+    const first = yield* issueKey({ ownerId: anna.id, name: "notebook" })
     const second = yield* issueKey({ ownerId: anna.id })
     const made = yield* chat(ask("Hi"), { key: first.secret })
     yield* chat(ask("Hello"), { key: second.secret })
@@ -42,7 +42,11 @@ it.effect("lists those of the user's keys, newest first, by key, and no others",
 
     const id = made.headers.get("x-generation-id") ?? ""
     const { body: record } = yield* anna.read(`/v1/portal/generations/${id}`)
-    assert.deepInclude(record, { id, key_id: first.id, provider: "alpha" })
+    assert.deepInclude(record, { id, key_id: first.id, key_name: "notebook", provider: "alpha" })
+    const asAdmin = JSON.parse(
+      (yield* send(`/v1/admin/generations/${id}`, { headers: { "x-admin-key": adminKey } })).text
+    )
+    assert.deepInclude(asAdmin, { key_name: "notebook", owner: anna.id, owner_name: "anna@example.com" })
     const theirs = yield* bert.read(`/v1/portal/generations/${id}`)
     const absent = yield* bert.read("/v1/portal/generations/gen_00000000000000000000000000000000")
     assert.deepStrictEqual([theirs.status, theirs.body.error.code], [404, "generation_not_found"])
