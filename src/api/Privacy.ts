@@ -8,6 +8,7 @@ import { ChatMessage } from "../domain/Chat.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -76,4 +77,5 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Privacy" })) {}

@@ -72,6 +72,12 @@ it("replies are open, and requests that refuse unknown members are not", () => {
   assert.include(JSON.stringify(document.components.schemas["CreateKeyRequest"]), '"additionalProperties":false')
 })
 
+it("the example of a CSV is text", () => {
+  const examples = [...JSON.stringify(document).matchAll(/"text\/csv[^"]*":\{"schema":\{[^}]*\},"example":(.{7})/g)]
+  assert.isAbove(examples.length, 0)
+  for (const [, example] of examples) assert.strictEqual(example, '"object')
+})
+
 const endpoints = Object.values(Api.groups).flatMap((group) =>
   Object.values(group.endpoints).map((endpoint) => ({ id: `${group.identifier}.${endpoint.identifier}`, endpoint }))
 )

@@ -160,9 +160,21 @@ const content = (types: unknown, id: string, example: unknown, isReply: boolean)
       if (type === "text/event-stream") return [type, eventStream(objectOf(media))]
       const told = everywhere(objectOf(media)["schema"], toldDefault)
       const schema = described(isReply ? everywhere(told, openSchema) : told, [id])
-      return [type, { ...objectOf(media), schema, ...(example === undefined ? {} : { example }) }]
+      const shown = type.startsWith("text/csv") ? csvOf(example) : example
+      return [type, { ...objectOf(media), schema, ...(shown === undefined ? {} : { example: shown }) }]
     })
   )
+
+/** A list as CSV: the names of the members, and the first row. */
+const csvOf = (list: unknown): string => {
+  const [row = {}] = objectsOf(objectOf(list)["data"])
+  return [
+    Object.keys(row),
+    Object.values(row).map((value) => (Predicate.isNullish(value) ? "" : JSON.stringify(value).replaceAll('"', "")))
+  ]
+    .map((cells) => `${cells.join(",")}\r\n`)
+    .join("")
+}
 
 /** Events of `data`, each with one JSON object of the schema in `x-event-data`. */
 const eventStream = ({ schema }: Json): Json => {

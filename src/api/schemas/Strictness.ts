@@ -11,6 +11,8 @@ export const strict = { errors: "all", onExcessProperty: "error" } as const
 
 /** For a group of endpoints, including those without a query: see http/body/Validation. */
 export const refusesUnknownQuery = Context.make(HttpApi.QueryParseOptions, strict)
+/** For an endpoint of such a group that programs of others call. */
+export const allowsUnknownQuery = Context.make(HttpApi.QueryParseOptions, { errors: "all" } as const)
 
 /**
  * Marks the request body as optional in the OpenAPI document, for endpoints whose payload may be

@@ -8,7 +8,7 @@ import { Channel, Role } from "../../domain/User.ts"
 import { SessionAuthorization } from "../Authorization.ts"
 import { BodyBytes, errors, Validation } from "../Failure.ts"
 import { AnsweredMoment as Moment } from "../schemas/Moments.ts"
-import { bodyOptional } from "../schemas/Strictness.ts"
+import { allowsUnknownQuery, bodyOptional, refusesUnknownQuery } from "../schemas/Strictness.ts"
 import { text } from "../schemas/Texts.ts"
 
 const channel = { channel: Channel }
@@ -150,11 +150,14 @@ export class AuthGroup extends HttpApiGroup.make("auth")
     HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
       success: JsonWebKeySet,
       error: errors(500, 503)
-    }).annotateMerge(summary("The public keys of access tokens"))
+    })
+      .annotateMerge(summary("The public keys of access tokens"))
+      .annotateMerge(allowsUnknownQuery)
   )
   // Unauthenticated endpoints have a small limit.
   .annotateEndpoints(BodyBytes, 16_384)
   .middleware(Validation)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Sign-in" })) {}
 
 export class MeGroup extends HttpApiGroup.make("me")
@@ -174,4 +177,5 @@ export class MeGroup extends HttpApiGroup.make("me")
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Signed-in user" })) {}

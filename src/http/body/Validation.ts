@@ -27,7 +27,8 @@ const make = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const state = yield* CurrentRequest
     const { share } = state
-    const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
+    const misplaced =
+      endpoint.query === undefined ? unknownQuery(Context.merge(group.annotations, endpoint.annotations), request) : []
     if (misplaced.length > 0) return validationResponse(misplaced, state)
     let body = ""
     let handler = httpEffect
@@ -84,12 +85,9 @@ const bodyFaults = (text: string, issue: SchemaIssue.Issue, beyond: Beyond): Rea
   return value === undefined ? [jsonFault(text)] : schemaFaults(value, issue, beyond)
 }
 
-/**
- * Faults of a query string of an endpoint that has no query parameters, unless its group allows
- * them.
- */
+/** Faults of a query string of an endpoint that has no query parameters, unless it allows them. */
 const unknownQuery = (
-  { annotations }: HttpApiGroup.Top,
+  annotations: Context.Context<never>,
   request: HttpServerRequest.HttpServerRequest
 ): ReadonlyArray<ValidationError> =>
   request.url.includes("?") &&
