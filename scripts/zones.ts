@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/DeadLetterStore|Among|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|audit/AuditStore|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/DeadLetterStore|Among|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -117,11 +117,11 @@ export const zones: ReadonlyArray<Zone> = [
   },
   {
     name: "Server",
-    files: /^(?:Start|Server|StartupBanner)\.ts$/,
+    files: /^(?:Start|Server|Routes|StartupBanner)\.ts$/,
     // StartupBanner is part of Server's start-up. The layers rule applies to it as to any other
     // file.
     mayImport:
-      /^(?:Settings\.ts$|Server\.ts$|StartupBanner\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|Routes\.ts$|StartupBanner\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {
@@ -216,7 +216,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|audit\/AuditStore|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:Among|StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

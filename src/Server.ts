@@ -1,7 +1,7 @@
 /**
- * Composes the gateway's layers over the stores of Start.ts. Tests and other programs use `gateway`
- * and `routes` with their own layers. SIGHUP rebuilds the services from the settings file; stores,
- * circuits, statistics and the port stay.
+ * Composes the gateway's layers over the stores of Start.ts. Tests and other programs use
+ * `gateway`, and `routes` of Routes.ts, with their own layers. SIGHUP rebuilds the services from
+ * the settings file; stores, circuits, statistics and the port stay.
  */
 import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
 import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
@@ -10,10 +10,8 @@ import * as SessionsMemory from "./store/people/SessionsMemory.ts"
 import * as UsersMemory from "./store/people/UsersMemory.ts"
 import * as IdempotencyMemory from "./store/idempotency/IdempotencyMemory.ts"
 import * as ResponsesMemory from "./store/responses/ResponsesMemory.ts"
-import { Context, Effect, Layer, type Redacted, Scope } from "effect"
+import { Context, Effect, Layer, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { BuiltApi } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/signin/AccessTokens.ts"
 import { ApiKeys } from "./gateway/keys/ApiKeys.ts"
@@ -66,48 +64,25 @@ import { TokenCounter } from "./gateway/tokens/TokenCounter.ts"
 import { loadTables } from "./gateway/tokens/Tokens.ts"
 import { RefusalLog } from "./gateway/telemetry/RefusalLog.ts"
 import { RequestCounters } from "./gateway/telemetry/RequestCounters.ts"
+import * as AuditWriter from "./gateway/telemetry/AuditWriter.ts"
+import { AuditTrail } from "./gateway/admin/AuditTrail.ts"
 import * as Retention from "./gateway/billing/Retention.ts"
 import { UsageReports } from "./gateway/billing/UsageReports.ts"
-import * as AdminRoutes from "./http/endpoints/Admin.ts"
-import * as AdminSettingsRoutes from "./http/endpoints/AdminSettings.ts"
-import * as AuthRoutes from "./http/endpoints/Auth.ts"
-import * as Authorization from "./http/auth/Authorization.ts"
-import { BodyReader } from "./http/body/Body.ts"
-import * as ChatRoutes from "./http/endpoints/Chat.ts"
-import * as Console from "./http/assets/Console.ts"
-import * as Docs from "./http/assets/Docs.ts"
 import * as Edge from "./http/edge/Edge.ts"
-import * as EmbeddingRoutes from "./http/endpoints/Embeddings.ts"
-import * as GenerationRoutes from "./http/endpoints/Generations.ts"
-import * as HealthRoutes from "./http/endpoints/Health.ts"
-import * as KeyRoutes from "./http/endpoints/Keys.ts"
 import { Listener } from "./http/edge/Listener.ts"
-import * as MeRoutes from "./http/endpoints/Me.ts"
-import * as MessageRoutes from "./http/endpoints/Messages.ts"
-import * as MetricsRoutes from "./http/endpoints/Metrics.ts"
-import * as ModelRoutes from "./http/endpoints/Models.ts"
 import * as OperatorsPort from "./http/edge/OperatorsPort.ts"
-import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
-import * as PortalRoutes from "./http/endpoints/Portal.ts"
-import * as RequestRoutes from "./http/endpoints/Requests.ts"
-import * as ResponseRoutes from "./http/endpoints/Responses.ts"
-import * as RouteRoutes from "./http/endpoints/Route.ts"
-import * as SeriesRoutes from "./http/endpoints/Series.ts"
-import * as SignInMethodRoutes from "./http/endpoints/SignInMethods.ts"
 import * as Swappable from "./http/edge/Swappable.ts"
-import * as UsageRoutes from "./http/endpoints/Usage.ts"
-import * as UserRoutes from "./http/endpoints/Users.ts"
-import * as WebhookRoutes from "./http/endpoints/Webhooks.ts"
-import * as Validation from "./http/body/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
 import { IdentityProviders } from "./identity/IdentityProviders.ts"
 import { Outbound } from "./providers/transport/Outbound.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/transport/Transport.ts"
+import { routes } from "./Routes.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
 import * as RefusalMemory from "./store/refusals/RefusalMemory.ts"
+import * as AuditMemory from "./store/audit/AuditMemory.ts"
 import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
@@ -166,7 +141,8 @@ export const memory = Layer.mergeAll(
   ResponsesMemory.layer,
   SentAlertsMemory.layer,
   DeadLetterMemory.layer,
-  RefusalMemory.layer
+  RefusalMemory.layer,
+  AuditWriter.layer.pipe(Layer.provide(Ids.layer), Layer.provideMerge(AuditMemory.layer))
 )
 
 /** Sign-in, and lists that name people. Needs the gateway, `Outbound`, and its stores. */
@@ -178,6 +154,7 @@ export const signIn = (settings: Pick<SettingsShape, "auth" | "environment" | "g
     OAuthSignIn.layer(auth),
     CodeMailbox.layer,
     Portal.layer,
+    AuditTrail.layer,
     Requests.layer(settings.generations)
   ).pipe(
     Layer.provideMerge(Layer.merge(UserAdmin.layer, Names.layer)),
@@ -197,45 +174,6 @@ export const signInMemory = Layer.mergeAll(
   SecretStoreMemory.layer,
   Outbound.layer
 )
-
-/** All routes with their middleware. Needs the gateway, sign-in and a router. */
-export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
-  Layer.mergeAll(
-    HttpApiBuilder.layer(BuiltApi),
-    ChatRoutes.layer(settings.server),
-    MessageRoutes.layer(settings.server),
-    ResponseRoutes.layer(settings.server),
-    EmbeddingRoutes.layer,
-    Docs.layer,
-    Console.layer(),
-    Edge.layer({ ...settings.auth, ...settings.server })
-  ).pipe(
-    Layer.provide(
-      Layer.mergeAll(
-        RouteRoutes.layer,
-        ModelRoutes.layers,
-        PrivacyRoutes.layer,
-        GenerationRoutes.layers,
-        RequestRoutes.layers,
-        ResponseRoutes.layerStored(settings.server),
-        UsageRoutes.layers,
-        KeyRoutes.layers,
-        AdminRoutes.layer,
-        AdminSettingsRoutes.layer(settings),
-        SeriesRoutes.layer,
-        AuthRoutes.layer(settings.auth),
-        MeRoutes.layer,
-        PortalRoutes.layer,
-        UserRoutes.layer,
-        MetricsRoutes.layer,
-        SignInMethodRoutes.layer,
-        WebhookRoutes.layer,
-        HealthRoutes.layer
-      )
-    ),
-    Layer.provide(Layer.merge(Authorization.layers(adminKey), Validation.layer)),
-    Layer.provide(BodyReader.layer(settings))
-  )
 
 /** The whole application, for one set of settings. */
 const application = (settings: SettingsShape, admin: AdminKey) =>
@@ -280,7 +218,8 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
         ApiKeys.layer(settings),
         Generations.layerReconciler(settings.ledger),
         SignInSweeper.layer,
-        Retention.layer(settings.generations)
+        Retention.layer(settings.generations),
+        AuditWriter.layerDeleting(settings.audit)
       )
     ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
@@ -295,6 +234,7 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
         listeners(settings)
       )
     ),
+    Layer.provide(AuditWriter.layer),
     Layer.provide(Layer.mergeAll(Ids.layer, Transport.layer, Outbound.layer, PendingSettlements.layer(settings))),
     Layer.provide(recollection)
   )

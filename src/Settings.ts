@@ -104,6 +104,8 @@ export interface SettingsShape {
    * for clients that continue them. `null`: they are not kept.
    */
   readonly responses: { readonly retentionDays: number | null }
+  /** `audit` in the file: how long the rows of the audit trail are kept. */
+  readonly audit: { readonly retentionDays: number }
   /** `generations` in the file. */
   readonly generations: GenerationsSettings
   /** `markup` in the file. A fraction: 0.05 adds five per cent. */
@@ -147,6 +149,7 @@ export const defaultSettings: SettingsShape = {
   cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
   responses: { retentionDays: null },
+  audit: { retentionDays: 365 },
   generations: keptForEver,
   markup: 0,
   ledger: { leaseMs: 150_000 },
@@ -256,6 +259,7 @@ const compose = (
     responses: {
       retentionDays: env.TOLLGATE_RESPONSES_RETENTION_DAYS ?? file.responses.retention_days ?? null
     },
+    audit: { retentionDays: file.audit.retention_days ?? defaultSettings.audit.retentionDays },
     generations: file.generations,
     markup: file.markup ?? defaultSettings.markup,
     ledger: {

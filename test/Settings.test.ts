@@ -65,6 +65,7 @@ describe("defaults", () => {
       cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       idempotency: { enabled: true, ttlSeconds: 86_400 },
       responses: { retentionDays: null },
+      audit: { retentionDays: 365 },
       generations: { archiveDays: null, retentionDays: null },
       markup: 0,
       ledger: { leaseMs: 150_000 },

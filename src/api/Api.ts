@@ -5,6 +5,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
 import { AdminSettingsGroup } from "./AdminSettings.ts"
+import { AdminAuditGroup } from "./Audit.ts"
 import { AuthGroup, MeGroup } from "./signin/Auth.ts"
 import { ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
@@ -44,6 +45,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(SeriesGroup)
   .add(AdminGenerationsGroup)
   .add(AdminRequestsGroup)
+  .add(AdminAuditGroup)
   .add(AdminUsageGroup)
   .add(OwnedGenerationsGroup)
   .add(OwnedRequestsGroup)

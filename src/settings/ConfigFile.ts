@@ -33,6 +33,7 @@ const sections = [
   "cache",
   "idempotency",
   "responses",
+  "audit",
   "generations",
   "markup",
   "ledger",
@@ -86,6 +87,9 @@ const ResponsesSection = Schema.Struct({
   retention_days: Schema.optionalKey(orNull(integer(retention, 1, 3_650), retention))
 })
 
+const auditRetention = "whole days, from 1 to 3650"
+const AuditSection = Schema.Struct({ retention_days: Schema.optionalKey(integer(auditRetention, 1, 3_650)) })
+
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
 const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
@@ -104,6 +108,7 @@ export interface ConfigFile {
   readonly cache: typeof CacheSection.Type
   readonly idempotency: typeof IdempotencySection.Type
   readonly responses: typeof ResponsesSection.Type
+  readonly audit: typeof AuditSection.Type
   readonly generations: GenerationsSettings
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
@@ -133,6 +138,7 @@ export const emptyConfig: ReadConfig = {
     cache: {},
     idempotency: {},
     responses: {},
+    audit: {},
     generations: keptForEver,
     markup: null,
     ledger: {},
@@ -199,6 +205,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     idempotency: section("idempotency", (place) => decodeAt(IdempotencySection, place), {}),
     responses: section("responses", (place) => decodeAt(ResponsesSection, place), {}),
+    audit: section("audit", (place) => decodeAt(AuditSection, place), {}),
     generations: section("generations", decodeGenerations, keptForEver),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
@@ -223,6 +230,7 @@ const SectionNames = Schema.Struct({
   cache: anything,
   idempotency: anything,
   responses: anything,
+  audit: anything,
   generations: anything,
   markup: anything,
   ledger: anything,

@@ -145,6 +145,23 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "series.read": { response: series },
   "adminGenerations.get": { response: adminGeneration },
   "adminGenerations.list": { response: page(adminGeneration) },
+  "adminAudit.list": {
+    response: page({
+      id: "aud_01a2c7b0a1e24c7d9d0b6f2a8c4e1f35",
+      created_at: at,
+      action: "key.change",
+      outcome: "done",
+      actor: "admin",
+      actor_id: "usr_01a2c7b0a1e24c7d9d0b6f2a8c4e1f36",
+      actor_name: "ann@example.com",
+      address: "203.0.113.7",
+      request_id: "req_01a2c7b0a1e24c7d9d0b6f2a8c4e1f37",
+      target: keyId,
+      target_name: "production",
+      details: { members: ["monthly_budget_usd"] },
+      count: 1
+    })
+  },
   "adminRequests.list": { response: page(requestRow) },
   "ownedRequests.list": { response: page(requestRow) },
   "adminUsage.read": { response: report },

@@ -23,6 +23,10 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     `Lists the requests of all keys: generations, and requests that were refused before one began. ${list}`,
     "A page of requests; with `format=csv` all that match, one a line."
   ),
+  "adminAudit.list": words(
+    `Lists changes of keys, users, grants and sessions, done or refused: who, what, when and from where. ${list}`,
+    "A page of events; with `format=csv` all that match, one a line."
+  ),
   "ownedRequests.list": words(
     `Lists the requests of the user's keys: generations, and requests that were refused before one began. ${list}`,
     "A page of requests; with `format=csv` all that match, one a line."

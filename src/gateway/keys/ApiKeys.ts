@@ -18,7 +18,7 @@ import { monthOf, type NanoUsd } from "../../domain/Money.ts"
 import { type KeyPrivacy } from "../../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, type KeyQuery, KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
-import { audit, audited } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { callerFinder } from "./Callers.ts"
 import { makeKeyCache } from "./KeyCache.ts"
 import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
@@ -102,6 +102,7 @@ export class ApiKeys extends Context.Service<
     Layer.effect(
       ApiKeys,
       Effect.gen(function* () {
+        const { audit, audited } = yield* AuditLog
         const repo = yield* KeyRepo
         const ledger = yield* Ledger
         const ids = yield* Ids
@@ -285,6 +286,7 @@ export class ApiKeys extends Context.Service<
           changeWithin: (ownerId, decide) =>
             changeWithin(ownerId, decide).pipe(
               Effect.flatMap(Effect.forEach(({ id }) => audit({ action: "key.change", target: id, outcome: "done" }))),
+              Effect.uninterruptible,
               Effect.asVoid
             ),
           revoke: (id) => audited("key.revoke", id, revoke(id)),

@@ -11,7 +11,7 @@ import { gatewayError, type GatewayError, OAuthRefused, SignUpRefused } from "..
 import { Ids } from "../../domain/Ids.ts"
 import { type Grants, type Identity, type UserRecord } from "../../domain/User.ts"
 import { type Adopted, Users } from "../../store/people/Users.ts"
-import { audit } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 /** A verified identity that signs in. `email` and `phone` are verified. */
@@ -55,6 +55,7 @@ export class AccountLinking extends Context.Service<
     Layer.effect(
       AccountLinking,
       Effect.gen(function* () {
+        const { audit } = yield* AuditLog
         const users = yield* Users
         const ids = yield* Ids
 

@@ -22,7 +22,7 @@ import { type CodeMessage } from "../../identity/CodeMessage.ts"
 import { Delivery } from "../../identity/Delivery.ts"
 import { Challenges } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
-import { auditRefusedCredential } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { countryOf, destinationOf, masked } from "./Destination.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
@@ -88,6 +88,7 @@ export class CodeSignIn extends Context.Service<
     Layer.effect(
       CodeSignIn,
       Effect.gen(function* () {
+        const { auditRefusedCredential } = yield* AuditLog
         const challenges = yield* Challenges
         const delivery = yield* Delivery
         const accountLinking = yield* AccountLinking

@@ -17,7 +17,7 @@ import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
 import { destinationOf } from "./Destination.ts"
-import { auditRefusedCredential } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
@@ -81,6 +81,7 @@ export class OAuthSignIn extends Context.Service<
     Layer.effect(
       OAuthSignIn,
       Effect.gen(function* () {
+        const { auditRefusedCredential } = yield* AuditLog
         const providers = yield* IdentityProviders
         const challenges = yield* Challenges
         const accountLinking = yield* AccountLinking

@@ -10,7 +10,7 @@ import { type KeyPatch, type KeyQuery } from "../../store/keys/KeyRepo.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import { ApiKeys, type IssuedKey, type KeyView, type KeyViewPage, type NewKey } from "../keys/ApiKeys.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyUsage, remainingOf } from "./Grants.ts"
-import { audit } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { UserAdmin } from "./UserAdmin.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 import { type UsageFigures, type UsageQuery, UsageReports } from "../billing/UsageReports.ts"
@@ -60,6 +60,7 @@ export class Portal extends Context.Service<
   static readonly layer = Layer.effect(
     Portal,
     Effect.gen(function* () {
+      const { audit } = yield* AuditLog
       const apiKeys = yield* ApiKeys
       const userAdmin = yield* UserAdmin
       const reports = yield* UsageReports

@@ -17,7 +17,7 @@ import { type SessionRecord, type UserRecord } from "../../domain/User.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
 import { Users } from "../../store/people/Users.ts"
 import { AccessTokens } from "./AccessTokens.ts"
-import { audit, audited, auditRefusedCredential } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { makeLookupCache } from "../keys/LookupCache.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
@@ -84,6 +84,7 @@ export class SessionTokens extends Context.Service<
     Layer.effect(
       SessionTokens,
       Effect.gen(function* () {
+        const { audit, audited, auditRefusedCredential } = yield* AuditLog
         const sessions = yield* Sessions
         const users = yield* Users
         const tokens = yield* AccessTokens
@@ -180,7 +181,7 @@ export class SessionTokens extends Context.Service<
             outcome: "done",
             details: { user: session.userId }
           })
-        })
+        }, Effect.uninterruptible)
 
         const end = Effect.fn("SessionTokens.end")(function* (token: string) {
           if (!refreshForm.test(token)) return

@@ -14,7 +14,7 @@ import { Sessions } from "../../store/people/Sessions.ts"
 import { type UserPage, type UserQuery, Users } from "../../store/people/Users.ts"
 import { ApiKeys } from "../keys/ApiKeys.ts"
 import { AccountLinking } from "./AccountLinking.ts"
-import { audited } from "../telemetry/Audit.ts"
+import { AuditLog } from "../telemetry/Audit.ts"
 import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { SessionTokens } from "./SessionTokens.ts"
@@ -47,6 +47,7 @@ export class UserAdmin extends Context.Service<
   static readonly layer = Layer.effect(
     UserAdmin,
     Effect.gen(function* () {
+      const { audited } = yield* AuditLog
       const users = yield* Users
       const sessions = yield* Sessions
       const keys = yield* KeyRepo

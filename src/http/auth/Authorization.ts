@@ -22,7 +22,7 @@ import {
 } from "../../domain/Errors.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { ApiKeys } from "../../gateway/keys/ApiKeys.ts"
-import { auditRefusedCredential } from "../../gateway/telemetry/Audit.ts"
+import { AuditLog } from "../../gateway/telemetry/Audit.ts"
 import { sameSecret } from "../../gateway/keys/KeySecret.ts"
 import { type Caller } from "../../gateway/request/Caller.ts"
 import { SignInLimits } from "../../gateway/signin/SignInLimits.ts"
@@ -39,6 +39,7 @@ import { errorResponse, recordError } from "../errors/ErrorResponse.ts"
 export const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
   const state = yield* CurrentRequest
   recordError(state, error)
+  const { auditRefusedCredential } = yield* AuditLog
   const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
   if (isAudited) yield* asActor(Effect.ignore(auditRefusedCredential(credential)(Effect.fail(error))), "nobody", null)
   return errorResponse(error, state)

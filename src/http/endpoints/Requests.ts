@@ -17,7 +17,7 @@ import {
   Requests
 } from "../../gateway/admin/Requests.ts"
 import { guard } from "../errors/ErrorResponse.ts"
-import { csvResponse } from "./RequestCsv.ts"
+import { csvResponse } from "./Csv.ts"
 
 const ofAdmins = HttpApiBuilder.group(
   Api,
@@ -44,6 +44,35 @@ const ofUsers = HttpApiBuilder.group(
 /** Rows of a page of a CSV. */
 const CSV_PAGE = 200
 
+const columns = [
+  "object",
+  "id",
+  "request_id",
+  "created_at",
+  "endpoint",
+  "status",
+  "end",
+  "error_type",
+  "error_code",
+  "error_message",
+  "count",
+  "key_id",
+  "key_name",
+  "owner",
+  "owner_name",
+  "model",
+  "provider",
+  "attempts",
+  "fallback_used",
+  "cache_hit",
+  "streamed",
+  "latency_ms",
+  "time_to_first_token_ms",
+  "prompt_tokens",
+  "completion_tokens",
+  "billed_usd"
+] as const satisfies ReadonlyArray<keyof Wire>
+
 /** The list as JSON or CSV. */
 const answer = (
   requests: Requests["Service"],
@@ -52,12 +81,15 @@ const answer = (
 ): Effect.Effect<HttpServerResponse.HttpServerResponse | ReturnType<typeof listOf>, GatewayError> => {
   const query = { ...queryOf(sent), ...of }
   return sent.format === "csv"
-    ? csvResponse((cursor) =>
-        Effect.map(requests.list({ ...query, cursor, limit: CSV_PAGE }), ({ names, nextCursor, rows }) => ({
-          rows: rows.map((row) => wireOf(row, names)),
-          nextCursor
-        }))
-      )
+    ? csvResponse({
+        columns,
+        name: "requests",
+        read: (cursor) =>
+          Effect.map(requests.list({ ...query, cursor, limit: CSV_PAGE }), ({ names, nextCursor, rows }) => ({
+            rows: rows.map((row) => wireOf(row, names)),
+            nextCursor
+          }))
+      })
     : Effect.map(requests.list(query), listOf)
 }
 

@@ -13,6 +13,7 @@ import schema from "../migrations/0001_schema.ts"
 import refusals from "../migrations/0002_refusals.ts"
 import responses from "../migrations/0003_responses.ts"
 import requestFilters from "../migrations/0004_request_filters.ts"
+import operations from "../migrations/0005_operations.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -79,5 +80,6 @@ export const migrate = migrateTo({
   "0001_schema": schema,
   "0002_refusals": refusals,
   "0003_responses": responses,
-  "0004_request_filters": requestFilters
+  "0004_request_filters": requestFilters,
+  "0005_operations": operations
 })

@@ -69,6 +69,64 @@ it.effect("records every change of a key, also refused ones, and never a secret"
   }).pipe(Effect.provide(app(lines)))
 })
 
+it.effect("lists the events with their names, by each filter, and as CSV, only to admins", () =>
+  Effect.gen(function* () {
+    const { adminKey, send } = yield* TestApp
+    const admin = { "x-admin-key": adminKey }
+    const made = yield* ask("POST", "/v1/keys", { ...admin, "x-request-id": "r1" }, { name: "billing" })
+    const { id } = made.body
+    yield* TestClock.adjust(1)
+    yield* ask("PATCH", `/v1/keys/${id}`, { ...admin, "x-request-id": "r2" }, { tier: "pro" })
+    yield* TestClock.adjust(1)
+    yield* ask("DELETE", `/v1/keys/${id}`, { ...admin, "x-forwarded-for": "203.0.113.8", "x-request-id": "r3" })
+    yield* TestClock.adjust(1)
+    yield* ask("DELETE", "/v1/keys/any", { ...admin, "x-request-id": "r4" })
+    const listed = (query: string) => Effect.map(ask("GET", `/v1/admin/audit${query}`, admin), ({ body }) => body)
+    const { data, has_more } = yield* listed(`?target=${id}`)
+    assert.isFalse(has_more)
+    assert.deepStrictEqual(data[1], {
+      id: data[1].id,
+      created_at: "1970-01-01T00:00:00.001Z",
+      action: "key.change",
+      outcome: "done",
+      actor: "admin_key",
+      actor_id: null,
+      actor_name: null,
+      address: "203.0.113.7",
+      request_id: "r2",
+      target: id,
+      target_name: "billing",
+      details: { members: ["tier"] },
+      count: 1
+    })
+    const found = (query: string) =>
+      Effect.map(listed(query), (list) => list.data.map((row: { readonly request_id: string }) => row.request_id))
+    const cases = {
+      "": ["r4", "r3", "r2", "r1"],
+      "?action=key.create": ["r1"],
+      "?outcome=refused": ["r4"],
+      "?actor=admin_key&limit=1": ["r4"],
+      "?actor=usr_0": [],
+      "?address=203.0.113.8": ["r3"],
+      "?request_id=r2": ["r2"],
+      "?from=1970-01-01T00:00:01Z": [],
+      "?q=illin": ["r3", "r2", "r1"],
+      "?q=203.0.113.8": ["r3"],
+      [`?q=${data[0].id}`]: ["r3"],
+      [`?cursor=${data[0].id}`]: ["r2", "r1"]
+    }
+    for (const [query, wanted] of Object.entries(cases)) assert.deepStrictEqual(yield* found(query), wanted, query)
+    for (const query of ["?targt=x", "?action=anything", "?cursor=aud_1", "?from=yesterday"]) {
+      assert.strictEqual((yield* ask("GET", `/v1/admin/audit${query}`, admin)).status, 422, query)
+    }
+    const csv = yield* send("/v1/admin/audit?format=csv&outcome=done", { headers: admin })
+    assert.strictEqual(csv.headers.get("content-disposition"), 'attachment; filename="audit.csv"')
+    const lines = csv.text.split("\r\n")
+    assert.lengthOf(lines, 1 + 3 + 1)
+    assert.include(lines[2], `,203.0.113.7,r2,${id},billing,"{""members"":[""tier""]}",1`)
+  }).pipe(Effect.provide(app([])))
+)
+
 it.effect("records sign-ins, sessions and an admin's changes of users, by their ids", () => {
   const lines: Array<Line> = []
   return Effect.gen(function* () {
