@@ -4,10 +4,24 @@
  * Effect, because loading Effect takes longer than opening the database.
  */
 import { PGlite } from "@electric-sql/pglite"
+import { setFlagsFromString } from "node:v8"
 import { parentPort, workerData } from "node:worker_threads"
 import { prepareCluster } from "./Cluster.ts"
 import { type FromWorker, type ToWorker, type WorkerInput } from "./Protocol.ts"
 import { PgMessages } from "./PgMessages.ts"
+
+/**
+ * The engine is WebAssembly. V8's optimising compiler takes 500 MB for it at each start and makes
+ * statements no faster, so only the baseline compiler is used. The flags hold for the whole process
+ * and count when code is compiled, which happens below.
+ */
+for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
+
+/**
+ * Settings of the engine, in place of its own, which are for a server: 128 MB of buffers, allocated
+ * at the start. The operating system's cache of files stands behind these.
+ */
+const engine = ["timezone=UTC", "shared_buffers=16MB", "wal_buffers=1MB", "temp_buffers=1MB", "max_connections=5"]
 
 const post = (message: FromWorker): void => parentPort?.postMessage(message, [])
 
@@ -67,7 +81,7 @@ const serve = (db: PGlite): ((message: Exclude<ToWorker, { readonly _tag: "Open"
 
 const input: WorkerInput = workerData
 const opening = prepareCluster(input.directory)
-  .then(() => PGlite.create({ dataDir: input.directory }))
+  .then(() => PGlite.create({ dataDir: input.directory, postgresqlconf: engine }))
   .then(serve)
 // A failure is reported in reply to `Open`. This handler prevents an unhandled rejection until
 // then.

@@ -13,6 +13,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { archive, prepareCluster } from "../../../src/store/embedded/Cluster.ts"
 import { lockDataDir } from "../../../src/store/embedded/DataDirLock.ts"
 import { openAhead, takeAhead } from "../../../src/store/embedded/OpenAhead.ts"
 import { embeddedStreams } from "../../../src/store/embedded/Embedded.ts"
@@ -60,12 +61,24 @@ const writing = (dataDir: string, lines: number) =>
 
 const ledgerOf = (dataDir: string) => LedgerSql.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))
 
-it.effect("keeps the template of a new database in the project's cache folder", () =>
+it("makes new databases from an archive of the installed version of the engine", () => {
+  const manifest = new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url)
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string }
+  assert.match(archive.pathname, new RegExp(`-${version}\\.tar\\.br$`), "run `npm run cluster`")
+})
+
+it.effect("makes a new database whole or not at all, readable by its owner only", () =>
   Effect.gen(function* () {
-    yield* Layer.build(Sql.layerEmbedded({ dataDir: yield* temporaryDataDir }))
-    const cache = fileURLToPath(new URL("../../../node_modules/.cache/tollgate", import.meta.url))
-    const templates = readdirSync(cache).filter((name) => name.startsWith("pglite-"))
-    assert.isTrue(templates.some((name) => existsSync(join(cache, name, "PG_VERSION"))))
+    const directory = join(yield* temporaryDataDir, "db")
+    mkdirSync(`${directory}.partial`)
+    writeFileSync(join(`${directory}.partial`, "left"), "by a process that died")
+    yield* Effect.promise(() => prepareCluster(directory))
+    assert.isFalse(existsSync(join(directory, "left")))
+    assert.isFalse(existsSync(`${directory}.partial`))
+    for (const path of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
+      assert.strictEqual(statSync(join(directory, path)).mode & 0o077, 0, path)
+    }
+    assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
   })
 )
 
