@@ -94,6 +94,9 @@ const keyFields = {
     resets_at: AnsweredMoment
   }),
   owner: Schema.NullOr(Schema.String),
+  owner_name: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({
+    description: "The owner's address or number, for admins."
+  }),
   created_at: AnsweredMoment,
   updated_at: AnsweredMoment,
   last_used_at: Schema.NullOr(AnsweredMoment),
@@ -112,6 +115,36 @@ export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...r
 
 const keyId = { key_id: Schema.String }
 
+const MOST_AT_ONCE = 500
+
+export const BulkKeysRequest = Schema.Struct({
+  action: Schema.Literals(["enable", "disable", "revoke"]).annotate({
+    description: "What happens to each key. `revoke` is final."
+  }),
+  ids: Schema.Array(text(64))
+    .check(Schema.isMinLength(1), Schema.isMaxLength(MOST_AT_ONCE), Schema.isUnique())
+    .annotate({ description: `Ids of keys, at most ${MOST_AT_ONCE}, each once.` })
+}).annotate({ identifier: "BulkKeysRequest" })
+
+export const BulkKeys = Schema.Struct({
+  object: Schema.Literal("bulk_change"),
+  action: BulkKeysRequest.fields.action,
+  changed: Schema.Int.annotate({ description: "The number of keys that were changed." }),
+  unchanged: Schema.Int.annotate({ description: "The number of keys that had this state before." }),
+  failed: Schema.Int.annotate({ description: "The number of ids that no key has, or whose key is revoked." }),
+  data: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      outcome: Schema.Literals(["changed", "unchanged", "failed"]).annotate({ description: "What became of the key." }),
+      status: Schema.NullOr(keyFields.status).annotate({ description: "Its status now. Null: there is no such key." }),
+      error: Schema.NullOr(
+        Schema.Struct({ type: Schema.String, code: Schema.NullOr(Schema.String), message: Schema.String })
+      ).annotate({ description: "Why it failed, else null." })
+    })
+  ).annotate({ description: "One entry for each id, in the order of the request." })
+}).annotate({ identifier: "BulkKeys" })
+export type BulkKeys = typeof BulkKeys.Type
+
 const Words = text(200)
 
 /** The page of a key list. */
@@ -119,9 +152,15 @@ export const keyListQuery = {
   limit: limit(1_000, 100),
   cursor: cursor("key"),
   search: Schema.optionalKey(Words).annotate({ description: "A part of the name, or the whole id or prefix." }),
-  sort: Schema.Literals(["created", "name", "last_used", "expires"])
+  status: Schema.optionalKey(Schema.Literals(["active", "disabled", "expired", "revoked", "live"])).annotate({
+    description: "Only keys with this status. `live`: active or disabled."
+  }),
+  sort: Schema.Literals(["created", "name", "last_used", "expires", "spent"])
     .annotate({ default: "created" })
-    .pipe(Schema.withDecodingDefaultKey(Effect.succeed("created" as const)))
+    .pipe(Schema.withDecodingDefaultKey(Effect.succeed("created" as const))),
+  order: Schema.optionalKey(Schema.Literals(["asc", "desc"])).annotate({
+    description: "The direction. Default: names and expiries ascending, the others descending."
+  })
 }
 
 export const ApiKeyList = Schema.Struct({
@@ -143,7 +182,12 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       query: { ...keyListQuery, owner: Schema.optionalKey(Words).annotate({ description: "A user's id." }) },
       success: ApiKeyList,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ summary: "List all keys, newest first" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "List, search and sort all keys" })),
+    HttpApiEndpoint.post("bulk", "/v1/keys/bulk", {
+      payload: BulkKeysRequest,
+      success: BulkKeys,
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ summary: "Enable, disable or revoke several keys at once" })),
     HttpApiEndpoint.get("get", "/v1/keys/:key_id", {
       params: keyId,
       success: ApiKey,

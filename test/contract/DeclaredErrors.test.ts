@@ -28,6 +28,7 @@ const scoped = ofKeys.filter((endpoint) => endpoint !== "GET /v1/key")
 const ofAdmins = [
   "POST /v1/keys",
   "GET /v1/keys",
+  "POST /v1/keys/bulk",
   "GET /v1/keys/1",
   "PATCH /v1/keys/1",
   "DELETE /v1/keys/1",
@@ -51,6 +52,7 @@ const ofUsers = [
   "DELETE /auth/sessions/1",
   "GET /v1/portal/keys",
   "POST /v1/portal/keys",
+  "GET /v1/portal/keys/1",
   "PATCH /v1/portal/keys/1",
   "DELETE /v1/portal/keys/1",
   "POST /v1/portal/keys/1/rotate",
@@ -104,6 +106,7 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
         case "key":
           return [
             "GET /v1/keys/1",
+            "GET /v1/portal/keys/1",
             ...["PATCH", "DELETE"].flatMap((method) => [`${method} /v1/keys/1`, `${method} /v1/portal/keys/1`]),
             "POST /v1/keys/1/rotate",
             "POST /v1/portal/keys/1/rotate"

@@ -127,6 +127,17 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "keys.create": { request: newKey, response: issued },
   "keys.list": { response: { ...page(key), total: 1 } },
   "keys.get": { response: key },
+  "keys.bulk": {
+    request: { action: "disable", ids: [keyId] },
+    response: {
+      object: "bulk_change",
+      action: "disable",
+      changed: 1,
+      unchanged: 0,
+      failed: 0,
+      data: [{ id: keyId, outcome: "changed", status: "disabled", error: null }]
+    }
+  },
   "keys.update": { request: changedKey, response: { ...key, monthly_budget_usd: 100 } },
   "keys.revoke": { response: { ...key, status: "revoked", revoked_at: at } },
   "keys.rotate": { request: { grace_seconds: 3_600 }, response: issued },
@@ -231,6 +242,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   },
   "me.revoke": { response: done },
   "portal.list": { response: { ...page({ ...key, owner: userId }), total: 1 } },
+  "portal.get": { response: { ...key, owner: userId } },
   "portal.create": {
     request: { name: "notebook", monthly_budget_usd: 5 },
     response: { ...issued, name: "notebook", monthly_budget_usd: 5, owner: userId }

@@ -55,7 +55,14 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     "Issues a key. Without `monthly_budget_usd` the tier's default budget holds; null means none.",
     "The key with its secret."
   ),
-  "keys.list": words(`Lists all keys. ${list}`, "A page of keys."),
+  "keys.list": words(
+    "Lists the keys that match, newest first or in the order of `sort`. Pass `next_cursor` as `cursor` to read on.",
+    "A page of keys."
+  ),
+  "keys.bulk": words(
+    "Sets the status of several keys in one step, and tells for each id what became of it. Ids without a key, and revoked keys, do not stop the others. If the database does not answer, no key is changed.",
+    "What became of each key."
+  ),
   "keys.get": words("Reads a key, with what is spent and left of its budget.", "The key."),
   "keys.update": words("Changes the members that are sent and keeps the others.", "The changed key."),
   "keys.revoke": words("Revokes a key. It cannot be used again; its record stays.", "The revoked key."),
@@ -105,7 +112,11 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "me.read": words("Reads the user of the access token.", "The user."),
   "me.sessions": words("Lists the user's sessions, newest first.", "The sessions."),
   "me.revoke": words("Ends one of the user's sessions. Its access token is refused within a second.", "It is done."),
-  "portal.list": words(`Lists the user's keys. ${list}`, "A page of keys."),
+  "portal.list": words(
+    "Lists the user's keys that match, newest first or in the order of `sort`. Pass `next_cursor` as `cursor` to read on.",
+    "A page of keys."
+  ),
+  "portal.get": words("Reads one of the user's keys, with what is spent and left of its budget.", "The key."),
   "portal.create": words(
     "Makes a key within the user's grants. Absent members default to the grants.",
     "The key with its secret."
@@ -189,7 +200,7 @@ export const parameterWords: Readonly<Record<string, string>> = {
   "query redirect_to": "Where the browser goes after the sign-in; one of those that the settings allow.",
   "query request_id": "The id of a request, as in `X-Request-Id`.",
   "query search": "A part of an address or of a number, or an id.",
-  "query sort": "What the keys are sorted by.",
+  "query sort": "What the entries are sorted by.",
   "query status": "The HTTP status that was sent.",
   "query stream": "Has to be `false`: a stored response is not streamed again.",
   "query to": "The end, exclusive.",

@@ -65,12 +65,17 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       query: keyListQuery,
       success: ApiKeyList,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ summary: "List your keys, newest first" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "List, search and sort your keys" })),
     HttpApiEndpoint.post("create", "/v1/portal/keys", {
       payload: CreateOwnKeyRequest,
       success: IssuedApiKey,
       error: errors(403, 429, 500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "Create a key. The secret is shown only once" })),
+    HttpApiEndpoint.get("get", "/v1/portal/keys/:key_id", {
+      params: keyId,
+      success: ApiKey,
+      error: errors(404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ summary: "Read one of your keys" })),
     HttpApiEndpoint.patch("update", "/v1/portal/keys/:key_id", {
       params: keyId,
       payload: UpdateKeyRequest,

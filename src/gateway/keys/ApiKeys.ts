@@ -13,25 +13,19 @@ import {
 } from "../../domain/Errors.ts"
 import { Events, type EventType } from "../../domain/Events.ts"
 import { Ids, isId } from "../../domain/Ids.ts"
-import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../../domain/Key.ts"
+import { type KeyRecord, type KeyState, type RateLimits, type Scope, statusOf, type Tier } from "../../domain/Key.ts"
 import { monthOf, type NanoUsd } from "../../domain/Money.ts"
 import { type KeyPrivacy } from "../../domain/Privacy.ts"
-import { type KeyPage, type KeyPatch, type KeyQuery, KeyRepo } from "../../store/keys/KeyRepo.ts"
-import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
+import { type KeyPage, type KeyPatch, KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { Ledger } from "../../store/ledger/Ledger.ts"
 import { AuditLog } from "../telemetry/Audit.ts"
+import { makeSetState, type StateChange } from "./BulkChange.ts"
 import { callerFinder } from "./Callers.ts"
 import { makeKeyCache } from "./KeyCache.ts"
 import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
+import { type KeyListQuery, type KeyView, type KeyViewPage } from "./KeyView.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { type Caller } from "../request/Caller.ts"
-
-/** A key, the rate limits of its tier, and its balance this month. */
-export interface KeyView {
-  readonly key: KeyRecord
-  readonly limits: RateLimits
-  readonly balance: Balance
-  readonly nowMs: number
-}
 
 export interface NewKey {
   readonly name: string
@@ -59,13 +53,6 @@ export interface ApiKeysOptions {
 
 const TOUCH_EVERY = Duration.seconds(10)
 
-/** `total`: the number of keys on all pages. */
-export interface KeyViewPage {
-  readonly keys: ReadonlyArray<KeyView>
-  readonly nextCursor: string | null
-  readonly total: number
-}
-
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
@@ -89,11 +76,19 @@ export class ApiKeys extends Context.Service<
       ownerId: string,
       decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
     ) => Effect.Effect<void, GatewayError>
-    readonly list: (query: KeyQuery) => Effect.Effect<KeyViewPage, GatewayError>
+    readonly list: (query: KeyListQuery) => Effect.Effect<KeyViewPage, GatewayError>
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
     /** Refuses a revoked key. */
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
+    /**
+     * Sets the state of several keys, and tells for each id, in their order, what became of it. If
+     * the database does not answer, no key is changed.
+     */
+    readonly setState: (
+      ids: ReadonlyArray<string>,
+      state: KeyState
+    ) => Effect.Effect<ReadonlyArray<StateChange>, GatewayError>
     /** The old secret stays valid for `graceSeconds`. Refuses revoked and just rotated keys. */
     readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
   }
@@ -218,7 +213,9 @@ export class ApiKeys extends Context.Service<
           return changed.flatMap(Option.toArray)
         }, orUnavailable)
 
-        const list = Effect.fn("ApiKeys.list")(function* (query: KeyQuery) {
+        const list = Effect.fn("ApiKeys.list")(function* ({ status, ...asked }: KeyListQuery) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const query = { ...asked, month: monthOf(nowMs), ...(status && { status: { is: status, nowMs } }) }
           const { keys, nextCursor }: KeyPage = yield* repo.list(query)
           return { keys: yield* viewsOf(keys), nextCursor, total: yield* repo.total(query) }
         }, orUnavailable)
@@ -290,6 +287,7 @@ export class ApiKeys extends Context.Service<
               Effect.asVoid
             ),
           revoke: (id) => audited("key.revoke", id, revoke(id)),
+          setState: makeSetState({ repo, forget, viewsOf, publish, audit }),
           rotate: (id, graceSeconds) => audited("key.rotate", id, rotate(id, graceSeconds))
         })
       })

@@ -6,9 +6,10 @@
 import { Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../../domain/Errors.ts"
 import { type Grants, type UserRecord } from "../../domain/User.ts"
-import { type KeyPatch, type KeyQuery } from "../../store/keys/KeyRepo.ts"
+import { type KeyPatch } from "../../store/keys/KeyRepo.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
-import { ApiKeys, type IssuedKey, type KeyView, type KeyViewPage, type NewKey } from "../keys/ApiKeys.ts"
+import { ApiKeys, type IssuedKey, type NewKey } from "../keys/ApiKeys.ts"
+import { type KeyListQuery, type KeyView, type KeyViewPage } from "../keys/KeyView.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyUsage, remainingOf } from "./Grants.ts"
 import { AuditLog } from "../telemetry/Audit.ts"
 import { UserAdmin } from "./UserAdmin.ts"
@@ -44,7 +45,8 @@ const PAGE = 1_000
 export class Portal extends Context.Service<
   Portal,
   {
-    readonly list: (user: UserRecord, page: Omit<KeyQuery, "ownerId">) => Effect.Effect<KeyViewPage, GatewayError>
+    readonly get: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
+    readonly list: (user: UserRecord, page: Omit<KeyListQuery, "ownerId">) => Effect.Effect<KeyViewPage, GatewayError>
     readonly create: (user: UserRecord, wanted: WantedKey) => Effect.Effect<IssuedKey, GatewayError>
     /** A budget of null means as much as the grants allow. */
     readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
@@ -193,6 +195,7 @@ export class Portal extends Context.Service<
         grants,
         usage,
         enforceGrants: conform,
+        get: ownKey,
         list: (user, page) => apiKeys.list({ ...page, ownerId: user.id }),
         rotate: (user, keyId, graceSeconds) => Effect.andThen(ownKey(user, keyId), apiKeys.rotate(keyId, graceSeconds)),
         revoke: (user, keyId) => Effect.andThen(ownKey(user, keyId), apiKeys.revoke(keyId))

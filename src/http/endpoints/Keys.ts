@@ -3,12 +3,18 @@ import { DateTime, Effect, Redacted, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authorization.ts"
-import { type ApiKey, type UpdateKeyRequest } from "../../api/Keys.ts"
+import { type ApiKey, type BulkKeys, type UpdateKeyRequest } from "../../api/Keys.ts"
+import { KeyRevoked, NotFound, type Reason } from "../../domain/Errors.ts"
 import { allScopes, statusOf } from "../../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
-import { ApiKeys, type IssuedKey, type KeyView, type KeyViewPage } from "../../gateway/keys/ApiKeys.ts"
+import { Names } from "../../gateway/admin/Names.ts"
+import { ApiKeys, type IssuedKey } from "../../gateway/keys/ApiKeys.ts"
+import { type StateChange } from "../../gateway/keys/BulkChange.ts"
+import { type KeyListQuery, type KeyView, type KeyViewPage } from "../../gateway/keys/KeyView.ts"
+import { orUnavailable } from "../../gateway/StoreUnavailable.ts"
 import { StoredResponses } from "../../gateway/responses/StoredResponses.ts"
 import { guard } from "../errors/ErrorResponse.ts"
+import { wireOf } from "../errors/WireErrors.ts"
 import { makeCheck } from "./KeyFaults.ts"
 
 const layer = HttpApiBuilder.group(
@@ -18,6 +24,11 @@ const layer = HttpApiBuilder.group(
     const apiKeys = yield* ApiKeys
     const responses = yield* StoredResponses
     const check = yield* makeCheck
+    const names = yield* Names
+    const withOwners = (keys: ReadonlyArray<ApiKey>) =>
+      Effect.map(orUnavailable(names.of(keys.map(({ owner }) => ({ keyId: null, ownerId: owner })))), (named) =>
+        keys.map((key): ApiKey => ({ ...key, owner_name: key.owner === null ? null : (named.get(key.owner) ?? null) }))
+      )
     return handlers.handleAll({
       create: ({ payload: asked }) =>
         guard(
@@ -41,12 +52,23 @@ const layer = HttpApiBuilder.group(
         ),
       list: ({ query }) =>
         guard(
-          Effect.map(
-            apiKeys.list({ ...keyQueryOf(query), ...(query.owner === undefined ? {} : { ownerId: query.owner }) }),
-            keyListWire
-          )
+          Effect.gen(function* () {
+            const owned = query.owner === undefined ? {} : { ownerId: query.owner }
+            const page = yield* apiKeys.list({ ...keyQueryOf(query), ...owned })
+            const { data, ...rest } = keyListWire(page)
+            return { ...rest, data: yield* withOwners(data) }
+          })
         ),
-      get: ({ params }) => guard(Effect.map(apiKeys.get(params.key_id), keyWire)),
+      get: ({ params }) =>
+        guard(
+          Effect.gen(function* () {
+            const key = keyWire(yield* apiKeys.get(params.key_id))
+            const [named = key] = yield* withOwners([key])
+            return named
+          })
+        ),
+      bulk: ({ payload }) =>
+        guard(Effect.map(apiKeys.setState(payload.ids, states[payload.action]), bulkWire(payload.action))),
       update: ({ params, payload }) =>
         guard(
           check(payload, "changed", (checked) => Effect.map(apiKeys.change(params.key_id, changeOf(checked)), keyWire))
@@ -64,17 +86,58 @@ const layer = HttpApiBuilder.group(
   })
 )
 
+const states = { enable: "active", disable: "disabled", revoke: "revoked" } as const
+
+const bulkWire =
+  (action: BulkKeys["action"]) =>
+  (changes: ReadonlyArray<StateChange>): BulkKeys => {
+    const data = changes.map(({ id, outcome, view }): BulkKeys["data"][number] => ({
+      id,
+      outcome: outcome === "changed" || outcome === "unchanged" ? outcome : "failed",
+      status: view === null ? null : statusOf(view.key, view.nowMs),
+      error:
+        outcome === "missing"
+          ? faultOf(new NotFound({ what: "key", id }))
+          : outcome === "revoked"
+            ? faultOf(new KeyRevoked())
+            : null
+    }))
+    const count = (of: BulkKeys["data"][number]["outcome"]) => data.filter(({ outcome }) => outcome === of).length
+    return {
+      object: "bulk_change",
+      action,
+      changed: count("changed"),
+      unchanged: count("unchanged"),
+      failed: count("failed"),
+      data
+    }
+  }
+
+const faultOf = (reason: Reason) => {
+  const { code, message, type } = wireOf(reason)
+  return { type, code, message }
+}
+
+type Sort = NonNullable<KeyListQuery["sort"]>
+
 interface KeyListSent {
   readonly limit: number
   readonly cursor?: string
   readonly search?: string
-  readonly sort: "created" | "name" | "last_used" | "expires"
+  readonly status?: "active" | "disabled" | "expired" | "revoked" | "live"
+  readonly sort: Sort
+  readonly order?: "asc" | "desc"
 }
 
-export const keyQueryOf = ({ cursor, limit, search, sort }: KeyListSent) => ({
+/** The orders that ascend unless the other direction is asked for. */
+const ascending: ReadonlyArray<Sort> = ["name", "expires"]
+
+export const keyQueryOf = ({ cursor, limit, order, search, sort, status }: KeyListSent): KeyListQuery => ({
   limit,
   cursor: cursor ?? null,
   sort,
+  ...(status === undefined ? {} : { status }),
+  ...(order === undefined ? {} : { isReversed: (order === "asc") !== ascending.includes(sort) }),
   ...(search === undefined || search.trim() === "" ? {} : { search: search.trim() })
 })
 

@@ -26,6 +26,7 @@ export const layer = HttpApiBuilder.group(
     const check = yield* makeCheck
     return handlers.handleAll({
       list: ({ query }) => asUser((user) => Effect.map(portal.list(user, keyQueryOf(query)), keyListWire)),
+      get: ({ params }) => asUser((user) => Effect.map(portal.get(user, params.key_id), keyWire)),
       create: ({ payload: asked }) =>
         asUser((user) =>
           check(asked, "made", (payload) =>

@@ -4,7 +4,7 @@
  */
 import { Context, type Effect, type Option } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type KeyRecord, type KeyStatus, type Tier } from "../../domain/Key.ts"
+import { type KeyRecord, type KeyState, type KeyStatus, type Tier } from "../../domain/Key.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -50,13 +50,20 @@ export interface KeyFilter {
   readonly ownerId?: string
   /** A part of the name, in any case, or the whole id or prefix. */
   readonly search?: string
+  readonly status?: KeyStatusFilter
+}
+
+/** `live`: active or disabled. */
+export interface KeyStatusFilter {
+  readonly is: KeyStatus | "live"
+  readonly nowMs: number
 }
 
 /**
  * `created` and `last_used`: the latest first. `expires`: the earliest first, and keys without an
- * expiry last.
+ * expiry last. `spent`: the most expensive of a month first.
  */
-export const keySorts = ["created", "name", "last_used", "expires"] as const
+export const keySorts = ["created", "name", "last_used", "expires", "spent"] as const
 export type KeySort = (typeof keySorts)[number]
 
 export interface KeyQuery extends KeyFilter {
@@ -65,6 +72,26 @@ export interface KeyQuery extends KeyFilter {
   readonly cursor: string | null
   /** Default: `created`. */
   readonly sort?: KeySort
+  /** The other direction of the order. */
+  readonly isReversed?: boolean
+  /** The month of the order `spent`, such as `2026-11`. */
+  readonly month?: string
+}
+
+/** The keys of a bulk change, as they are afterwards. */
+export interface KeysChanged {
+  readonly keys: ReadonlyMap<string, KeyRecord>
+  /** The ids of those that had another state before. */
+  readonly changed: ReadonlySet<string>
+}
+
+/** What the keys of an owner add up to. */
+export interface OwnerFigures {
+  /** Number of keys that are not revoked. */
+  readonly keys: number
+  /** Of all keys, in one month. */
+  readonly spentNano: NanoUsd
+  readonly reservedNano: NanoUsd
 }
 
 export interface CappedKey {
@@ -99,6 +126,20 @@ export class KeyRepo extends Context.Service<
      * stays revoked.
      */
     readonly update: (id: string, patch: KeyPatch, nowMs: number) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /**
+     * Sets the state of several keys in one step: of all of them, or of none if it fails. Revoked
+     * keys stay revoked, and unknown ids are left out.
+     */
+    readonly setState: (
+      ids: ReadonlyArray<string>,
+      state: KeyState,
+      nowMs: number
+    ) => Effect.Effect<KeysChanged, StoreError>
+    /** The figures of owners by their ids. Owners without keys are left out. */
+    readonly ofOwners: (
+      ownerIds: ReadonlyArray<string>,
+      month: string
+    ) => Effect.Effect<ReadonlyMap<string, OwnerFigures>, StoreError>
     /**
      * Replaces a key's secret. None when the secret has changed since, or the key is revoked or
      * absent.

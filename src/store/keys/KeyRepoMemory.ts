@@ -1,17 +1,26 @@
 /** Keys in memory, for tests and trials. Same guarantees as the table, until the process ends. */
 import { Effect, Option, Semaphore, Layer } from "effect"
 import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../../domain/Key.ts"
-import { type KeyFilter, type KeyPatch, KeyRepo, type KeySort } from "./KeyRepo.ts"
+import { type KeyFilter, type KeyPatch, KeyRepo, type KeySort, type OwnerFigures } from "./KeyRepo.ts"
 
 const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
   const next = { ...key, ...patch, updatedAtMs: nowMs }
   return key.state === "revoked" ? { ...next, state: key.state, revokedAtMs: key.revokedAtMs } : next
 }
 
-const matches = ({ id, name, ownerId, prefix }: KeyRecord, filter: KeyFilter): boolean => {
-  const { search } = filter
+const ended = (nowMs: number): KeyPatch => ({
+  revokedAtMs: nowMs,
+  previousSecretHash: null,
+  previousValidUntilMs: null
+})
+
+const matches = (key: KeyRecord, filter: KeyFilter): boolean => {
+  const { id, name, ownerId, prefix } = key
+  const { search, status: asked } = filter
+  const status = asked === undefined ? undefined : statusOf(key, asked.nowMs)
   return (
     (filter.ownerId ?? ownerId) === ownerId &&
+    (asked?.is === "live" ? status === "active" || status === "disabled" : status === asked?.is) &&
     (search === undefined || name.toLowerCase().includes(search.toLowerCase()) || id === search || prefix === search)
   )
 }
@@ -25,7 +34,9 @@ const orders: Readonly<Record<KeySort, Order>> = {
   created: (a, b) => byId(b, a),
   name: (a, b) => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : byId(a, b)),
   last_used: (a, b) => (b.lastUsedAtMs ?? 0) - (a.lastUsedAtMs ?? 0) || byId(b, a),
-  expires: (a, b) => (a.expiresAtMs ?? NEVER_MS) - (b.expiresAtMs ?? NEVER_MS) || byId(a, b)
+  expires: (a, b) => (a.expiresAtMs ?? NEVER_MS) - (b.expiresAtMs ?? NEVER_MS) || byId(a, b),
+  // This store does not know what is spent.
+  spent: (a, b) => byId(b, a)
 }
 
 export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
@@ -55,15 +66,16 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
 
-    list: ({ cursor, limit, sort = "created", ...filter }) =>
+    list: ({ cursor, isReversed = false, limit, sort = "created", ...filter }) =>
       Effect.sync(() => {
-        const found = [...keys.values()].filter((key) => matches(key, filter)).sort(orders[sort])
+        const order: Order = (a, b) => (isReversed ? orders[sort](b, a) : orders[sort](a, b))
+        const found = [...keys.values()].filter((key) => matches(key, filter)).sort(order)
         const at = found.findIndex(({ id }) => id === cursor)
         const left =
           cursor === null
             ? found
             : sort === "created"
-              ? found.filter(({ id }) => id < cursor)
+              ? found.filter(({ id }) => (isReversed ? id > cursor : id < cursor))
               : found.slice(at < 0 ? found.length : at + 1)
         const page = left.slice(0, limit)
         return { keys: page, nextCursor: left.length > limit ? (page.at(-1)?.id ?? null) : null }
@@ -83,6 +95,33 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         const next = patched(key, patch, nowMs)
         keys.set(id, next)
         return Option.some(next)
+      }),
+
+    setState: (ids, state, nowMs) =>
+      Effect.sync(() => {
+        const changed = new Set<string>()
+        const found = new Map<string, KeyRecord>()
+        for (const id of ids) {
+          const key = keys.get(id)
+          if (key === undefined) continue
+          const isChanged = key.state !== state && key.state !== "revoked"
+          if (isChanged) changed.add(id)
+          const next = isChanged ? patched(key, { state, ...(state === "revoked" ? ended(nowMs) : {}) }, nowMs) : key
+          keys.set(id, next)
+          found.set(id, next)
+        }
+        return { keys: found, changed }
+      }),
+
+    ofOwners: (ownerIds) =>
+      Effect.sync(() => {
+        const figures = new Map<string, OwnerFigures>()
+        for (const { ownerId, state } of keys.values()) {
+          if (ownerId === null || !ownerIds.includes(ownerId)) continue
+          const before = figures.get(ownerId) ?? { keys: 0, spentNano: 0, reservedNano: 0 }
+          figures.set(ownerId, { ...before, keys: before.keys + (state === "revoked" ? 0 : 1) })
+        }
+        return figures
       }),
 
     rotate: ({ id, newHash, nowMs, oldHash, oldUntilMs }) =>

@@ -2,7 +2,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Layer } from "effect"
 import { type KeyStatus, type Tier } from "../../domain/Key.ts"
-import { type KeyFilter, KeyRepo, type KeySort } from "./KeyRepo.ts"
+import { keyPage, keysMatching } from "./KeyPageSql.ts"
+import { KeyRepo } from "./KeyRepo.ts"
 import { keyTable } from "./KeyRow.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard, transacted } from "../sql/SqlErrors.ts"
@@ -26,14 +27,6 @@ const patchable = [
   "prefix"
 ]
 
-/** What each order compares before the ids. Ids of keys contain the time of their creation. */
-const sorts = {
-  created: ["id", "DESC"],
-  name: [`lower(name) COLLATE "C"`, "ASC"],
-  last_used: ["coalesce(last_used_at_ms, 0)", "DESC"],
-  expires: ["coalesce(expires_at_ms, 9007199254740991)", "ASC"]
-} as const satisfies Record<KeySort, unknown>
-
 export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.PgClient> = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(columnList(keyTable.columns))
@@ -45,13 +38,6 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
       Effect.flatMap(keyTable.decode),
       Effect.map((keys) => Option.fromUndefinedOr(keys[0]))
     )
-
-  const filtered = ({ ownerId, search }: KeyFilter) => [
-    ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
-    ...(search === undefined
-      ? []
-      : [sql`(position(lower(${search}::text) IN lower(name)) > 0 OR id = ${search} OR prefix = ${search})`])
-  ]
 
   return {
     insert: Effect.fn("KeyRepo.insert")(function* (key) {
@@ -77,28 +63,19 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
 
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
 
-    list: Effect.fn("KeyRepo.list")(function* ({ cursor, limit, sort = "created", ...filter }) {
-      const [value, order] = sorts[sort]
-      const after =
-        cursor === null
-          ? []
-          : sort === "created"
-            ? [sql`id < ${cursor}`]
-            : [
-                sql`(${sql.literal(value)}, id) ${sql.literal(order === "DESC" ? "<" : ">")} (
-                SELECT ${sql.literal(value)}, id FROM api_keys WHERE id = ${cursor})`
-              ]
-      const rows = yield* guard(
-        sql`SELECT ${columns} FROM api_keys WHERE ${sql.and([...filtered(filter), ...after])}
-            ORDER BY ${sql.literal(`${value} ${order}, id ${order}`)} LIMIT ${limit + 1}`
-      )
-      const keys = yield* keyTable.decode(rows.slice(0, limit))
-      return { keys, nextCursor: rows.length > limit ? (keys.at(-1)?.id ?? null) : null }
+    list: Effect.fn("KeyRepo.list")(function* (query) {
+      const rows = yield* guard(keyPage(sql, columns, query))
+      const keys = yield* keyTable.decode(rows.slice(0, query.limit))
+      return { keys, nextCursor: rows.length > query.limit ? (keys.at(-1)?.id ?? null) : null }
     }),
 
     total: Effect.fn("KeyRepo.total")((filter) =>
       Effect.map(
-        guard(sql<{ readonly keys: number }>`SELECT count(*) AS keys FROM api_keys WHERE ${sql.and(filtered(filter))}`),
+        guard(
+          sql<{
+            readonly keys: number
+          }>`SELECT count(*) AS keys FROM api_keys WHERE ${sql.and(keysMatching(sql, filter))}`
+        ),
         ([row]) => row?.keys ?? 0
       )
     ),
@@ -127,6 +104,50 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
               WHERE k.id = ${id}
               RETURNING ${columns}`
         )
+      )
+    ),
+
+    setState: Effect.fn("KeyRepo.setState")(function* (ids, state, nowMs) {
+      const rows = yield* guard(
+        // Locks rows in the order of their ids, like `touch`.
+        sql<{ readonly id: string; readonly is_changed: boolean }>`
+          WITH locked AS (SELECT id, state FROM api_keys WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE),
+          changed AS (
+            UPDATE api_keys AS k SET state = ${state}, updated_at_ms = ${nowMs}::bigint,
+              revoked_at_ms = CASE WHEN ${state === "revoked"}::boolean THEN ${nowMs}::bigint END,
+              previous_secret_hash = CASE WHEN ${state !== "revoked"}::boolean THEN k.previous_secret_hash END,
+              previous_valid_until_ms = CASE WHEN ${state !== "revoked"}::boolean THEN k.previous_valid_until_ms END
+            FROM locked WHERE k.id = locked.id AND locked.state <> ${state} AND k.state <> 'revoked'
+            RETURNING k.*
+          )
+          SELECT *, true AS is_changed FROM changed
+          UNION ALL
+          SELECT *, false FROM api_keys WHERE id = ANY(${ids}::text[]) AND id NOT IN (SELECT id FROM changed)`
+      )
+      const keys = yield* keyTable.decode(rows)
+      return {
+        keys: new Map(keys.map((key) => [key.id, key])),
+        changed: new Set(rows.flatMap((row) => (row.is_changed ? [row.id] : [])))
+      }
+    }),
+
+    ofOwners: Effect.fn("KeyRepo.ofOwners")((ownerIds, month) =>
+      Effect.map(
+        guard(
+          sql<{ readonly owner_id: string; readonly keys: number; readonly spent: number; readonly reserved: number }>`
+            SELECT owner_id, count(*) FILTER (WHERE state <> 'revoked') AS keys,
+                   least(coalesce(sum(spent_nano), 0), 9007199254740991)::bigint AS spent,
+                   least(coalesce(sum(reserved_nano), 0), 9007199254740991)::bigint AS reserved
+            FROM api_keys LEFT JOIN budget_counters ON key_id = id AND month = ${month}
+            WHERE owner_id = ANY(${ownerIds}::text[]) GROUP BY owner_id`
+        ),
+        (rows) =>
+          new Map(
+            rows.map(({ keys, owner_id, reserved, spent }) => [
+              owner_id,
+              { keys, spentNano: spent, reservedNano: reserved }
+            ])
+          )
       )
     ),
 

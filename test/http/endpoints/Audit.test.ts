@@ -53,6 +53,9 @@ it.effect("records every change of a key, also refused ones, and never a secret"
     yield* ask("DELETE", `/v1/keys/${id}`, admin)
     yield* ask("POST", `/v1/keys/${id}/rotate`, admin, { grace_seconds: 0 })
     yield* ask("DELETE", "/v1/keys/anything-of-a-client", admin)
+    const many = yield* ask("POST", "/v1/keys", admin, { name: "b" })
+    yield* ask("POST", "/v1/keys/bulk", admin, { action: "disable", ids: [many.body.id, id, "a text of a client"] })
+    yield* ask("POST", "/v1/keys/bulk", admin, { action: "revoke", ids: [many.body.id, id] })
     const acted = { ...common, actor: "admin_key" }
     assert.deepStrictEqual(trailOf(lines), [
       { ...acted, action: "key.create", outcome: "done", target: id },
@@ -60,10 +63,16 @@ it.effect("records every change of a key, also refused ones, and never a secret"
       { ...acted, action: "key.rotate", outcome: "done", target: id },
       { ...acted, action: "key.revoke", outcome: "done", target: id },
       { ...acted, action: "key.rotate", outcome: "refused", target: id, cause: "KeyRevoked" },
-      { ...acted, action: "key.revoke", outcome: "refused", cause: "NotFound" }
+      { ...acted, action: "key.revoke", outcome: "refused", cause: "NotFound" },
+      { ...acted, action: "key.create", outcome: "done", target: many.body.id },
+      { ...acted, action: "key.change", outcome: "done", target: many.body.id, members: ["state"] },
+      { ...acted, action: "key.change", outcome: "refused", target: id, members: ["state"], cause: "KeyRevoked" },
+      { ...acted, action: "key.change", outcome: "refused", members: ["state"], cause: "NotFound" },
+      { ...acted, action: "key.revoke", outcome: "done", target: many.body.id }
     ])
     const written = JSON.stringify(lines)
-    for (const secret of [key, rotated.body.key, adminKey, "a name of somebody's", "anything-of-a-client"]) {
+    const texts = ["a name of somebody's", "anything-of-a-client", "a text of a client"]
+    for (const secret of [key, rotated.body.key, adminKey, ...texts]) {
       assert.notInclude(written, secret)
     }
   }).pipe(Effect.provide(app(lines)))

@@ -70,12 +70,12 @@ it.effect("a new key has defaults; the secret is in this response and in no othe
     const [list, got] = [yield* admin("GET", "/v1/keys"), yield* admin("GET", `/v1/keys/${id("key", 3)}`)]
     assert.deepStrictEqual(list.body, {
       object: "list",
-      data: [{ ...record, prefix }],
+      data: [{ ...record, prefix, owner_name: null }],
       total: 1,
       has_more: false,
       next_cursor: null
     })
-    assert.deepStrictEqual(got.body, { ...record, prefix })
+    assert.deepStrictEqual(got.body, { ...record, prefix, owner_name: null })
     assert.notInclude(JSON.stringify([list, got]), key.split("-")[2])
   }).pipe(Effect.provide(app))
 )

@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, type Layer, Option } from "effect"
 import { type KeyRecord } from "../../../src/domain/Key.ts"
-import { type KeyPage, type KeyQuery, KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { type KeyPage, type KeyQuery, KeyRepo, type KeyStatusFilter } from "../../../src/store/keys/KeyRepo.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
@@ -92,6 +92,12 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
         assert.strictEqual(yield* listed({ sort: "name" }), "bacd")
         assert.strictEqual(yield* listed({ sort: "last_used" }), "dcab")
         assert.strictEqual(yield* listed({ sort: "expires" }), "cbad")
+        assert.strictEqual(yield* listed({ isReversed: true }), "abcd")
+        assert.strictEqual(yield* listed({ sort: "name", isReversed: true }), "dcab")
+        assert.strictEqual(yield* listed({ sort: "last_used", isReversed: true }), "bacd")
+        assert.strictEqual(yield* listed({ sort: "expires", isReversed: true }), "dabc")
+        // Nothing is spent in this month.
+        assert.strictEqual(yield* listed({ sort: "spent", month: "2026-11" }), "dcba")
         assert.strictEqual(yield* listed({ search: "BETA", sort: "name" }), "ac")
         assert.strictEqual(yield* listed({ search: "MMA R" }), "d")
         assert.strictEqual(yield* listed({ search: b.id }), "b")
@@ -105,6 +111,65 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
             [d.id, "gamma ray"]
           ])
         )
+      })
+    )
+
+    it.effect("finds keys by their status at a moment", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const owner = { ownerId: "usr_states" }
+        const states = {
+          a: yield* inserted({ ...owner }),
+          b: yield* inserted({ ...owner, expiresAtMs: T0 + 1 }),
+          c: yield* inserted({ ...owner, expiresAtMs: T0 }),
+          d: yield* inserted({ ...owner, state: "disabled", expiresAtMs: T0 }),
+          e: yield* inserted({ ...owner, state: "revoked", revokedAtMs: T0 })
+        }
+        const found = (is: KeyStatusFilter["is"]) =>
+          Effect.gen(function* () {
+            const filter = { ...owner, status: { is, nowMs: T0 } }
+            const { keys } = yield* repo.list({ limit: 10, cursor: null, isReversed: true, ...filter })
+            assert.strictEqual(yield* repo.total(filter), keys.length)
+            return Object.entries(states).flatMap(([name, { id }]) => (keys.some((key) => key.id === id) ? [name] : []))
+          })
+        assert.deepStrictEqual(yield* found("active"), ["a", "b"])
+        assert.deepStrictEqual(yield* found("expired"), ["c"])
+        assert.deepStrictEqual(yield* found("disabled"), ["d"])
+        assert.deepStrictEqual(yield* found("revoked"), ["e"])
+        assert.deepStrictEqual(yield* found("live"), ["a", "b", "d"])
+      })
+    )
+
+    it.effect("sets the state of several keys at once, and adds up those of owners", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const owner = { ownerId: "usr_bulk" }
+        const rotated = { previousSecretHash: "b".repeat(64), previousValidUntilMs: T0 + 9 }
+        const [a, b, c] = [
+          yield* inserted({ ...owner, ...rotated }),
+          yield* inserted({ ...owner, state: "disabled" }),
+          yield* inserted({ ...owner, state: "revoked", revokedAtMs: T0 })
+        ]
+        const ids = [c.id, "key_none", b.id, a.id]
+        const disabled = yield* repo.setState(ids, "disabled", T0 + 1)
+        assert.deepStrictEqual(disabled.changed, new Set([a.id]))
+        assert.deepStrictEqual(Object.fromEntries(disabled.keys), {
+          [a.id]: { ...a, state: "disabled" as const, updatedAtMs: T0 + 1 },
+          [b.id]: b,
+          [c.id]: c
+        })
+        const revoked = yield* repo.setState(ids, "revoked", T0 + 2)
+        assert.deepStrictEqual(revoked.changed, new Set([a.id, b.id]))
+        const gone = { state: "revoked" as const, updatedAtMs: T0 + 2, revokedAtMs: T0 + 2 }
+        const expected = { ...a, ...gone, previousSecretHash: null, previousValidUntilMs: null }
+        assert.deepStrictEqual(revoked.keys.get(a.id), expected)
+        assert.deepStrictEqual(yield* repo.get(a.id), Option.some(expected))
+        assert.deepStrictEqual(yield* repo.get(c.id), Option.some(c))
+        assert.deepStrictEqual((yield* repo.setState(ids, "active", T0 + 3)).changed, new Set())
+
+        yield* inserted(owner)
+        const figures = yield* repo.ofOwners(["usr_bulk", "usr_without_keys"], "2026-11")
+        assert.deepStrictEqual(figures, new Map([["usr_bulk", { keys: 1, spentNano: 0, reservedNano: 0 }]]))
       })
     )
 

@@ -7,6 +7,7 @@ import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { matching } from "../../../src/store/ledger/GenerationFilters.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
+import { nodesOf, planOf, rowsRead } from "../../support/plans.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
 import { addPartition, fillWith, indexesBuilt, queries } from "./manyGenerations.ts"
 
@@ -22,33 +23,6 @@ const filled = Effect.gen(function* () {
   return sql
 })
 
-interface Node {
-  readonly "Node Type": string
-  readonly "Relation Name"?: string
-  readonly "Actual Rows": number
-  readonly "Actual Loops": number
-  readonly "Rows Removed by Filter"?: number
-  readonly "Rows Removed by Index Recheck"?: number
-  readonly Plans?: ReadonlyArray<Node>
-}
-
-const nodesOf = (node: Node): ReadonlyArray<Node> => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
-
-/** How many rows of the table a plan reads. */
-const readBy = (plan: Node): number =>
-  nodesOf(plan)
-    .filter(
-      (node) =>
-        node["Node Type"].endsWith("Scan") && /^generations|^attempted/.test(node["Relation Name"] ?? "generations")
-    )
-    .reduce(
-      (sum, node) =>
-        sum +
-        (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0)) *
-          node["Actual Loops"],
-      0
-    )
-
 it.live(
   "each filter reads few rows, in the table and in the archive",
   () =>
@@ -57,12 +31,16 @@ it.live(
       for (const table of ["generations", "generations_archive"] as const) {
         for (const query of queries) {
           const page = matching(sql, table, { keyId: null, limit: 50, cursor: null, ...query }, 51)
-          const [row] = yield* sql<{ readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: Node }> }>`
-            EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM ${sql.literal(table)} WHERE id IN (${page}) ORDER BY id DESC LIMIT 51`
-          const plan = row?.["QUERY PLAN"][0]?.Plan
-          assert(plan !== undefined)
+          const plan = yield* planOf(
+            sql,
+            sql`SELECT * FROM ${sql.literal(table)} WHERE id IN (${page}) ORDER BY id DESC LIMIT 51`
+          )
           const scans = nodesOf(plan).map((node) => `${node["Node Type"]} ${node["Relation Name"] ?? ""}`)
-          assert.isAtMost(readBy(plan), MOST_READ, `${table} ${JSON.stringify(query)}: ${scans.join(", ")}`)
+          assert.isAtMost(
+            rowsRead(plan, /^generations|^attempted/),
+            MOST_READ,
+            `${table} ${JSON.stringify(query)}: ${scans.join(", ")}`
+          )
         }
       }
     }).pipe(Effect.scoped),
