@@ -21,6 +21,7 @@ import * as BudgetAlerts from "./gateway/billing/BudgetAlerts.ts"
 import { Cache } from "./gateway/cache/Cache.ts"
 import { Catalog } from "./gateway/routing/Catalog.ts"
 import * as CircuitEvents from "./gateway/health/CircuitEvents.ts"
+import * as CircuitHistory from "./gateway/health/CircuitHistory.ts"
 import { Circuits } from "./gateway/health/Circuits.ts"
 import { Settlement } from "./gateway/billing/Settlement.ts"
 import { CodeMailbox } from "./gateway/signin/CodeMailbox.ts"
@@ -81,6 +82,7 @@ import { routes } from "./Routes.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
+import * as OutageMemory from "./store/outages/OutageMemory.ts"
 import * as RefusalMemory from "./store/refusals/RefusalMemory.ts"
 import * as AuditMemory from "./store/audit/AuditMemory.ts"
 import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
@@ -142,7 +144,8 @@ export const memory = Layer.mergeAll(
   SentAlertsMemory.layer,
   DeadLetterMemory.layer,
   RefusalMemory.layer,
-  AuditWriter.layer.pipe(Layer.provide(Ids.layer), Layer.provideMerge(AuditMemory.layer))
+  AuditWriter.layer.pipe(Layer.provide(Ids.layer), Layer.provideMerge(AuditMemory.layer)),
+  OutageMemory.layer
 )
 
 /** Sign-in, and lists that name people. Needs the gateway, `Outbound`, and its stores. */
@@ -231,7 +234,8 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
       Layer.mergeAll(
         OperatorsPort.layer(settings),
         RequestMetrics.layerRefreshing(settings.telemetry),
-        listeners(settings)
+        listeners(settings),
+        CircuitHistory.layer(settings.providers)
       )
     ),
     Layer.provide(AuditWriter.layer),

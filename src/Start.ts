@@ -31,6 +31,7 @@ import * as LockoutRedis from "./store/providerState/LockoutRedis.ts"
 import * as SentAlertsSql from "./store/alerts/SentAlertsSql.ts"
 import * as DeadLetterSql from "./store/webhooks/DeadLetterSql.ts"
 import * as AuditSql from "./store/audit/AuditSql.ts"
+import * as OutageSql from "./store/outages/OutageSql.ts"
 import * as RefusalSql from "./store/refusals/RefusalSql.ts"
 import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Presence from "./store/processes/Presence.ts"
@@ -54,6 +55,7 @@ const database = (settings: SettingsShape) =>
     DeadLetterSql.layer,
     RefusalSql.layer,
     AuditSql.layer,
+    OutageSql.layer,
     // Without webhooks there is nothing to deliver, and nobody asks the database for it.
     settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),
     secretStore(settings)

@@ -6,7 +6,21 @@
 import { Context, Layer } from "effect"
 
 export type IdPrefix =
-  "prv" | "gen" | "ref" | "key" | "req" | "chatcmpl" | "resp" | "prc" | "usr" | "ses" | "chl" | "evt" | "dlv" | "aud"
+  | "prv"
+  | "gen"
+  | "ref"
+  | "out"
+  | "key"
+  | "req"
+  | "chatcmpl"
+  | "resp"
+  | "prc"
+  | "usr"
+  | "ses"
+  | "chl"
+  | "evt"
+  | "dlv"
+  | "aud"
 
 export class Ids extends Context.Service<
   Ids,

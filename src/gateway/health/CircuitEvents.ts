@@ -11,17 +11,21 @@ export const layer = Layer.effectDiscard(
     const { changes, refusals } = yield* Circuits
     const events = yield* Events
     yield* Effect.forkScoped(
-      Stream.runForEach(changes, ({ isOpen, model, provider }) =>
-        Effect.andThen(
+      Stream.runForEach(changes, ({ cause, isOpen, model, of, provider }) => {
+        // The refusal of credentials has its own log line and event.
+        if (of === "credentials") return Effect.void
+        const why = cause === null ? {} : { error_type: cause.errorType, http_status: cause.httpStatus }
+        const words = cause?.message == null ? {} : { provider_message: cause.message }
+        return Effect.andThen(
           Effect.annotateLogs(
             isOpen
               ? Effect.logWarning("a circuit opened: the provider keeps failing and gets no calls for a while")
               : Effect.logInfo("a circuit closed: the provider answers again"),
-            { provider, model }
+            { provider, model, ...why, ...words }
           ),
-          events.publish(isOpen ? "circuit.opened" : "circuit.closed", { provider, model })
+          events.publish(isOpen ? "circuit.opened" : "circuit.closed", { provider, model, ...why })
         )
-      ),
+      }),
       { startImmediately: true }
     )
     yield* Effect.forkScoped(

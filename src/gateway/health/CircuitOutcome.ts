@@ -1,5 +1,5 @@
 /** How the outcome of a call counts for its circuit. */
-import { type Cause, Duration, type Exit } from "effect"
+import { Duration, type Exit } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { ProviderError } from "../../providers/Provider.ts"
 
@@ -9,7 +9,7 @@ import { ProviderError } from "../../providers/Provider.ts"
  */
 export const classify = (exit: Exit.Exit<unknown, unknown>, hasKeys: boolean): CircuitBreaker.Outcome => {
   if (exit._tag === "Success") return CircuitBreaker.success
-  const error = failureOf(exit.cause)
+  const error = failureOf(exit)
   if (error === undefined || error.isRequestsFault || error.reason._tag === "Unsupported") return CircuitBreaker.ignored
   if (hasKeys && error.isKeysFault) return CircuitBreaker.ignored
   return error.retryAfterMs === null
@@ -17,7 +17,8 @@ export const classify = (exit: Exit.Exit<unknown, unknown>, hasKeys: boolean): C
     : CircuitBreaker.failure({ retryAfter: Duration.millis(error.retryAfterMs) })
 }
 
-const failureOf = (cause: Cause.Cause<unknown>): ProviderError | undefined => {
-  const reason = cause.reasons.find((entry) => entry._tag === "Fail")
+export const failureOf = (exit: Exit.Exit<unknown, unknown>): ProviderError | undefined => {
+  if (exit._tag === "Success") return undefined
+  const reason = exit.cause.reasons.find((entry) => entry._tag === "Fail")
   return reason !== undefined && reason.error instanceof ProviderError ? reason.error : undefined
 }

@@ -14,34 +14,14 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { LockoutStore } from "../../store/providerState/LockoutStore.ts"
 import { CircuitOpenError } from "./CircuitOpenError.ts"
-import { classify } from "./CircuitOutcome.ts"
+import { type CircuitChange, type CircuitState, closed, keyOf, type Refusal } from "./CircuitState.ts"
+import { classify, failureOf } from "./CircuitOutcome.ts"
+import { makeCircuitLog } from "./CircuitLog.ts"
 import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
 
 /** How often the refusals that other processes saw are read. */
 const LEARN_EVERY = "1 second"
-
-export interface CircuitState {
-  readonly state: "closed" | "open" | "half_open"
-  /** The time until an open circuit is probed, in milliseconds. */
-  readonly openForMs: number | null
-}
-
-/** A circuit that this process opened or closed. */
-export interface CircuitChange {
-  readonly provider: string
-  readonly model: string
-  readonly isOpen: boolean
-}
-
-/** A provider began to refuse the gateway's credentials. Published once, until it answers again. */
-export interface Refusal {
-  readonly provider: string
-  readonly model: string
-  readonly status: number
-  /** The position of the refused key, if the provider has several. */
-  readonly key?: number
-}
 
 export class Circuits extends Context.Service<
   Circuits,
@@ -70,6 +50,11 @@ export class Circuits extends Context.Service<
      * called.
      */
     readonly lockedMs: (candidate: Candidate, keyId: string | null) => number
+    /**
+     * Since when the provider refuses the gateway's credentials, in Unix milliseconds; null: it
+     * does not, or has answered since. Some requests may be tried meanwhile.
+     */
+    readonly refusedSinceMs: (candidate: Candidate) => number | null
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
   }
@@ -90,9 +75,20 @@ export class Circuits extends Context.Service<
         yield* Effect.forkScoped(Effect.forever(Effect.delay(learning, LEARN_EVERY)))
       }
       const refusals = yield* PubSub.unbounded<Refusal>()
+      const log = yield* makeCircuitLog(clock)
+      yield* breaker.transitions.pipe(
+        Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
+        Stream.runForEach(({ key, to }) => (to === "Open" ? log.opened(key) : log.closed(key))),
+        Effect.forkScoped({ startImmediately: true })
+      )
 
-      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number, keyId: string | null) {
+      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, error: ProviderError, keyId: string | null) {
+        const status = error.httpStatus ?? 0
+        const wasSuspect = lockouts.sinceMs(candidate) !== null
         const isNews = yield* lockouts.add(candidate, status, keyId)
+        // With several keys, once the last one is refused.
+        if (isNews && !wasSuspect && lockouts.sinceMs(withoutKey(candidate)) !== null)
+          yield* log.refused(candidate, error)
         const { key, offer, provider } = candidate
         const refusal = { provider: provider.slug, model: offer.id, status, ...(key === undefined ? {} : { key }) }
         if (isNews) yield* PubSub.publish(refusals, refusal)
@@ -115,9 +111,6 @@ export class Circuits extends Context.Service<
        */
       const troubled = new Map<string, number>()
 
-      /** Circuits whose last failure in this process was a rate limit. */
-      const throttled = new Set<string>()
-
       /** How a call's outcome counts. After a stream broke off, a first token is no success. */
       const classifying =
         (key: string, hasKeys: boolean, opensStream: boolean, keyId: string | null) =>
@@ -128,6 +121,8 @@ export class Circuits extends Context.Service<
           }
           const outcome = classify(exit, hasKeys)
           if (outcome._tag === "Success") users.succeeded(key)
+          const error = outcome._tag === "Failure" ? failureOf(exit) : undefined
+          if (error !== undefined) log.failed(key, error)
           return outcome._tag === "Failure" && !users.countsFailure(key, keyId) ? CircuitBreaker.ignored : outcome
         }
 
@@ -137,7 +132,7 @@ export class Circuits extends Context.Service<
        */
       const onRefusal = (candidate: Candidate, error: ProviderError, keyId: string | null) =>
         error.reason._tag === "CredentialsRefused"
-          ? lockOut(candidate, error.reason.status, keyId)
+          ? lockOut(candidate, error, keyId)
           : candidate.key !== undefined && error.isKeysFault
             ? lockouts.coolDown(candidate, error.retryAfterMs, keyId)
             : Effect.void
@@ -162,14 +157,11 @@ export class Circuits extends Context.Service<
               if (hasKeys && error instanceof ProviderError && error.isKeysFault)
                 return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
               troubled.set(key, (troubled.get(key) ?? 0) + 1)
-              if (error instanceof ProviderError) {
-                if (error.reason._tag === "Throttled") throttled.add(key)
-                else throttled.delete(key)
+              if (error instanceof ProviderError)
                 return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
-              }
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-              const because = throttled.has(key) ? "rate_limited" : "circuit_open"
+              const because = log.wasLimited(key) ? "rate_limited" : "circuit_open"
               return Effect.fail(new CircuitOpenError(retryAfterMs, because))
             }
           })
@@ -212,29 +204,24 @@ export class Circuits extends Context.Service<
 
       const state = Effect.fnUntraced(function* (candidate: Candidate) {
         const ms = lockouts.remainingMs(candidate)
-        if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
+        if (ms > 0) return { state: "open", openForMs: ms, sinceMs: lockouts.sinceMs(candidate) } satisfies CircuitState
+        const sinceMs = log.sinceMs(candidate)
         return yield* breaker.state(keyOf(candidate)).pipe(
           Effect.map((state): CircuitState => {
-            switch (state._tag) {
-              case "Closed":
-                return { state: "closed", openForMs: null }
-              case "Open": {
-                const openForMs = Duration.toMillis(state.retryAfter)
-                return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
-              }
-              case "HalfOpen":
-                return { state: "half_open", openForMs: null }
-            }
+            const openForMs = state._tag === "Open" ? Duration.toMillis(state.retryAfter) : 0
+            if (openForMs > 0) return { state: "open", openForMs, sinceMs }
+            return state._tag === "Closed" ? closed : { state: "half_open", openForMs: null, sinceMs }
           }),
-          Effect.orElseSucceed((): CircuitState => ({ state: "closed", openForMs: null }))
+          Effect.orElseSucceed(() => closed)
         )
       })
 
+      /** The provider answered, so it accepts the credentials. */
+      const lift = (candidate: Candidate) =>
+        Effect.flatMap(lockouts.lift(candidate), (wasRefused) => (wasRefused ? log.accepted(candidate) : Effect.void))
+
       return Circuits.of({
-        changes: breaker.transitions.pipe(
-          Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
-          Stream.map(({ key, to }) => changeOf(key, to === "Open"))
-        ),
+        changes: log.changes,
         refusals: Stream.fromPubSub(refusals),
         guard:
           (candidate, opensStream = false, keyId = null) =>
@@ -248,11 +235,11 @@ export class Circuits extends Context.Service<
                 ms > 0
                   ? Effect.fail(new CircuitOpenError(ms, lockouts.because(candidate, keyId)))
                   : called.pipe(
-                      Effect.tap(() => lockouts.lift(candidate)),
+                      Effect.tap(() => lift(candidate)),
                       // A provider that rejects the request has accepted the credentials.
                       Effect.tapError((error) =>
                         error instanceof ProviderError && error.reason._tag === "Rejected"
-                          ? lockouts.lift(candidate)
+                          ? lift(candidate)
                           : Effect.void
                       )
                     )
@@ -271,11 +258,12 @@ export class Circuits extends Context.Service<
           ),
         state,
         lockedMs: lockouts.remainingMs,
+        refusedSinceMs: lockouts.sinceMs,
         stateHere: (candidate) =>
           Effect.suspend(() =>
             lockouts.remainingMs(candidate) > 0 || troubled.has(keyOf(candidate))
               ? state(candidate)
-              : Effect.succeed<CircuitState>({ state: "closed", openForMs: null })
+              : Effect.succeed(closed)
           )
       })
     })
@@ -290,9 +278,4 @@ export class Circuits extends Context.Service<
   )
 }
 
-const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
-
-const changeOf = (key: string, isOpen: boolean): CircuitChange => {
-  const at = key.indexOf("|")
-  return { provider: key.slice(0, at), model: key.slice(at + 1), isOpen }
-}
+const withoutKey = ({ offer, provider }: Candidate): Candidate => ({ offer, provider })

@@ -31,6 +31,8 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
    * the provider answers.
    */
   const until = new Map<string, number>()
+  /** When each began, as this process knows it. */
+  const since = new Map<string, number>()
   /** How often a key has begun to cool down since it last answered. */
   const cooldowns = new Map<string, number>()
   /** Counts the changes by this process. */
@@ -38,7 +40,11 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
 
   const hold = (names: ReadonlyArray<string>, ms: number): void => {
     changes++
-    for (const name of names) until.set(name, clock.currentTimeMillisUnsafe() + ms)
+    const nowMs = clock.currentTimeMillisUnsafe()
+    for (const name of names) {
+      if (!until.has(name)) since.set(name, nowMs)
+      until.set(name, nowMs + ms)
+    }
   }
   const known = (candidate: Candidate, keyId: string | null): ReadonlyArray<string> =>
     namesOf(candidate, keyId).filter((name) => until.has(name))
@@ -73,6 +79,17 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
   return {
     isEmpty: (): boolean => until.size === 0,
     remainingMs,
+
+    /**
+     * Since when the provider refuses the gateway's credentials, of one client's request at least;
+     * of a provider with several keys each of them. Null: it does not, or has answered since.
+     */
+    sinceMs: (candidate: Candidate): number | null => {
+      if (until.size === 0) return null
+      const each = withEachKey(candidate).map((one) => namesOf(one, null).flatMap(closedOf))
+      if (each.some((names) => names.length === 0)) return null
+      return Math.min(...each.flat().map((name) => since.get(name) ?? clock.currentTimeMillisUnsafe()))
+    },
 
     /** Why the provider's key is locked: the reason that lasts longer. */
     because: (candidate: Candidate, keyId: string | null): "credentials_refused" | "rate_limited" => {
@@ -134,23 +151,26 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
 
     /**
      * The provider answered, so it accepts the credentials. A cooldown that is not over goes on:
-     * the answer may be of an earlier call.
+     * the answer may be of an earlier call. Returns whether its credentials were refused before.
      */
-    lift: (candidate: Candidate): Effect.Effect<void> =>
+    lift: (candidate: Candidate): Effect.Effect<boolean> =>
       Effect.suspend(() => {
-        if (until.size === 0) return Effect.void
+        if (until.size === 0) return Effect.succeed(false)
         const nowMs = clock.currentTimeMillisUnsafe()
         const cooled = cooldownsOf(candidate, null)
           .flatMap(closedOf)
           .filter((name) => (until.get(name) ?? 0) <= nowMs)
-        const names = [...namesOf(candidate, null).flatMap(closedOf), ...cooled]
-        if (names.length === 0) return Effect.void
+        const refused = namesOf(candidate, null).flatMap(closedOf)
+        const names = [...refused, ...cooled]
+        if (names.length === 0) return Effect.succeed(false)
         changes++
         for (const name of names) {
           until.delete(name)
+          since.delete(name)
           cooldowns.delete(name)
         }
-        return store === null ? Effect.void : Effect.ignore(store.lift(names))
+        const wasRefused = refused.length > 0
+        return store === null ? Effect.succeed(wasRefused) : Effect.as(Effect.ignore(store.lift(names)), wasRefused)
       }),
 
     /**
@@ -166,6 +186,8 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
         until.clear()
         for (const [name, ms] of found) until.set(name, nowMs + ms)
         for (const name of cooldowns.keys()) if (!until.has(name)) cooldowns.delete(name)
+        for (const name of since.keys()) if (!until.has(name)) since.delete(name)
+        for (const name of until.keys()) if (!since.has(name)) since.set(name, nowMs)
       })
     })
   }

@@ -6,7 +6,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
 import { attemptOf, errorOf, type Failure } from "./FailurePolicy.ts"
-import { withoutEcho } from "./ProviderWords.ts"
+import { errorWithoutEcho } from "./ProviderWords.ts"
 import { type InFlight } from "./InFlight.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
@@ -38,12 +38,13 @@ export const attempting =
       let latencyMs = 0
       log.startCall()
       inFlight.begin(candidate)
+      const told = Effect.mapError(call, (error) => errorWithoutEcho(error, plan))
       const noted = Effect.onExit(
         circuits.guard(
           candidate,
           streamed,
           plan.caller.key.id
-        )(trace === null || span === null ? call : trace.within(span, call)),
+        )(trace === null || span === null ? told : trace.within(span, told)),
         (exit) =>
           Effect.sync(() => {
             inFlight.end(candidate)
@@ -54,7 +55,6 @@ export const attempting =
             const outcome = attemptOf(candidate, latencyMs, answered, error)
             const attempt = {
               ...outcome,
-              ...(outcome.message === undefined ? {} : { message: withoutEcho(outcome.message, plan) }),
               startedMs,
               // A stream that has begun ends later.
               ...(answered && streamed ? {} : { endedMs: startedMs + latencyMs })

@@ -18,6 +18,7 @@ import {
 import { type Attempt } from "../../domain/Generation.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { CircuitOpenError } from "../health/CircuitOpenError.ts"
+import { errorTypeOf } from "../health/FailureType.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Why a call did not answer. */
@@ -138,22 +139,8 @@ export const attemptOf = (
   return {
     ...base,
     status: error.reason._tag === "TimedOut" ? "timeout" : "error",
-    errorType: errorTypes[error.reason._tag],
+    errorType: errorTypeOf(error),
     httpStatus: error.httpStatus,
     ...(error.words === undefined ? {} : { message: error.words })
   }
 }
-
-/** The error types of attempts. */
-const errorTypes = {
-  Unreachable: "unreachable",
-  TimedOut: "timeout",
-  Throttled: "rate_limited",
-  ServerFault: "server_error",
-  CredentialsRefused: "credentials_refused",
-  Rejected: "rejected",
-  Malformed: "malformed",
-  TooLarge: "too_large",
-  Cut: "stream_cut",
-  Unsupported: "unsupported"
-} as const satisfies Record<ProviderError["reason"]["_tag"], string>

@@ -2,6 +2,7 @@
  * What a provider said, without what it repeats of the request: the receipt, the log and the trace
  * hold no prompt.
  */
+import { ProviderError } from "../../providers/Provider.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Of a longer request, the beginning and the end are compared. */
@@ -10,7 +11,7 @@ const LONGEST_COMPARED = 200_000
 const PHRASE = 3
 const LONG_WORD = 12
 
-export const withoutEcho = (words: string, { request }: RequestPlan<unknown>): string => {
+const withoutEcho = (words: string, { request }: RequestPlan<unknown>): string => {
   const asked = textOf(request)
   const parts = words.split(" ")
   const isEcho = parts.map((part) => part.length >= LONG_WORD && asked.includes(part))
@@ -20,6 +21,16 @@ export const withoutEcho = (words: string, { request }: RequestPlan<unknown>): s
   }
   return parts.map((part, at) => (isEcho[at] === true ? "…" : part)).join(" ")
 }
+
+/** The error without what it repeats of the request. */
+export const errorWithoutEcho = (error: ProviderError, plan: RequestPlan<unknown>): ProviderError =>
+  error.words === undefined
+    ? error
+    : new ProviderError({
+        provider: error.provider,
+        reason: error.reason,
+        words: withoutEcho(error.words, plan)
+      })
 
 const textOf = (request: unknown): string => {
   const { input, messages, tools } = Object(request)

@@ -14,6 +14,7 @@ import refusals from "../migrations/0002_refusals.ts"
 import responses from "../migrations/0003_responses.ts"
 import requestFilters from "../migrations/0004_request_filters.ts"
 import operations from "../migrations/0005_operations.ts"
+import outages from "../migrations/0006_outages.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -81,5 +82,6 @@ export const migrate = migrateTo({
   "0002_refusals": refusals,
   "0003_responses": responses,
   "0004_request_filters": requestFilters,
-  "0005_operations": operations
+  "0005_operations": operations,
+  "0006_outages": outages
 })

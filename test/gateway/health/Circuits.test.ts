@@ -266,7 +266,7 @@ it.effect("a key at its rate limit is skipped, and the provider only while each 
     })
     assert.strictEqual((yield* state(pool)).state, "closed")
     yield* limit(2, 3_000)
-    assert.deepStrictEqual(yield* state(pool), { state: "open", openForMs: 3_000 })
+    assert.deepStrictEqual(yield* state(pool), { state: "open", openForMs: 3_000, sinceMs: null })
     yield* TestClock.adjust(3_000)
     yield* guard({ ...pool, key: 2 })(Effect.void)
     assert.strictEqual((yield* state(pool)).state, "closed")

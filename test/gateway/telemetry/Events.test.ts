@@ -68,7 +68,7 @@ it.effect("circuits: opened and closed, also in the log, but no failed probes", 
     yield* TestClock.adjust("0 millis")
     const data = { provider: "alpha", model: "test/small" }
     assert.deepStrictEqual(said, [
-      ["circuit.opened", data],
+      ["circuit.opened", { ...data, error_type: "server_error", http_status: 500 }],
       ["circuit.closed", data]
     ])
     assert.deepStrictEqual(
