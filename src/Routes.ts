@@ -20,6 +20,7 @@ import * as MeRoutes from "./http/endpoints/Me.ts"
 import * as MessageRoutes from "./http/endpoints/Messages.ts"
 import * as MetricsRoutes from "./http/endpoints/Metrics.ts"
 import * as ModelRoutes from "./http/endpoints/Models.ts"
+import * as ProviderRoutes from "./http/endpoints/Providers.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
 import * as PortalRoutes from "./http/endpoints/Portal.ts"
 import * as RequestRoutes from "./http/endpoints/Requests.ts"
@@ -49,6 +50,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
       Layer.mergeAll(
         RouteRoutes.layer,
         ModelRoutes.layers,
+        ProviderRoutes.layer,
         PrivacyRoutes.layer,
         GenerationRoutes.layers,
         RequestRoutes.layers,

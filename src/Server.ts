@@ -47,6 +47,7 @@ import { Policy } from "./gateway/chat/Policy.ts"
 import { PrivacyGuard } from "./gateway/privacy/PrivacyGuard.ts"
 import { PrivacyPreview } from "./gateway/chat/PrivacyPreview.ts"
 import { Portal } from "./gateway/signin/Portal.ts"
+import { ProviderReports } from "./gateway/admin/ProviderReports.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import * as Gauges from "./gateway/telemetry/Gauges.ts"
 import { StoredResponses } from "./gateway/responses/StoredResponses.ts"
@@ -98,6 +99,7 @@ export const gateway = (settings: SettingsShape) =>
     TokenCount.layer,
     PrivacyPreview.layer,
     Overview.layer,
+    ProviderReports.layer,
     UsageReports.layer,
     Series.layer,
     DeadLetters.layer,

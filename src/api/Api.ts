@@ -17,6 +17,7 @@ import { MessagesGroup } from "./Messages.ts"
 import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
+import { AdminProvidersGroup } from "./Providers.ts"
 import { PortalGroup } from "./signin/Portal.ts"
 import { ResponsesGroup, StoredResponsesGroup } from "./Responses.ts"
 import { RouteGroup } from "./Route.ts"
@@ -50,6 +51,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(OwnedGenerationsGroup)
   .add(OwnedRequestsGroup)
   .add(AdminModelsGroup)
+  .add(AdminProvidersGroup)
   .add(AdminSettingsGroup)
   .add(AdminWebhooksGroup)
   .add(AuthGroup)

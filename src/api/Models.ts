@@ -22,10 +22,17 @@ const Prices = Schema.Struct({
   web_search: Schema.optionalKey(Schema.String)
 })
 
-const TieredPrices = Schema.Struct({
+export const TieredPrices = Schema.Struct({
   ...Prices.fields,
   /** Prices of a request whose prompt is longer than `above_prompt_tokens`. */
   tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: Schema.Int, ...Prices.fields })))
+})
+
+export const DataPolicy = Schema.Struct({
+  training: Schema.Boolean,
+  retains_prompts: Schema.Boolean,
+  retention_days: Schema.NullOr(Schema.Int),
+  zdr: Schema.Boolean
 })
 
 const ProviderEntry = Schema.Struct({
@@ -34,12 +41,7 @@ const ProviderEntry = Schema.Struct({
   pricing: TieredPrices,
   context_length: Schema.NullOr(Schema.Int),
   max_completion_tokens: Schema.NullOr(Schema.Int),
-  data_policy: Schema.Struct({
-    training: Schema.Boolean,
-    retains_prompts: Schema.Boolean,
-    retention_days: Schema.NullOr(Schema.Int),
-    zdr: Schema.Boolean
-  }),
+  data_policy: DataPolicy,
   tags: Schema.Array(Schema.String),
   /** `down` while the circuit is open. */
   status: Schema.Literals(["ok", "down"]),

@@ -58,6 +58,8 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /v1/portal/generations": "session",
   "GET /v1/portal/requests": "session",
   "GET /v1/admin/models": "admin",
+  "GET /v1/admin/providers": "admin",
+  "GET /v1/admin/providers/{slug}": "admin",
   "GET /v1/admin/settings": "admin",
   "GET /v1/admin/webhooks/dead-letters": "admin",
   "POST /auth/register/{channel}/start": "open",

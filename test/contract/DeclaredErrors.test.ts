@@ -39,6 +39,8 @@ const ofAdmins = [
   "GET /v1/admin/generations",
   "GET /v1/admin/usage",
   "GET /v1/admin/models",
+  "GET /v1/admin/providers",
+  "GET /v1/admin/providers/1",
   "GET /v1/admin/settings",
   "GET /v1/admin/webhooks/dead-letters",
   "GET /v1/admin/users",
@@ -103,6 +105,8 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
       switch (reason.what) {
         case "generation":
           return oneGeneration
+        case "provider":
+          return ["GET /v1/admin/providers/1"]
         case "key":
           return [
             "GET /v1/keys/1",

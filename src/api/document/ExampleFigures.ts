@@ -47,3 +47,49 @@ export const series = {
     }
   ]
 }
+
+const calls = { calls: 1_204, failed: 3, uptime: 0.9975 }
+const circuit = { state: "closed", since: "2026-11-21T17:03:00.000Z", why: null, opened_24h: 1, retry_at: null }
+const words = "The server is overloaded."
+const sums = {
+  ...calls,
+  errors: [{ type: "server_error", status: 503, count: 3 }],
+  last_failure: { type: "server_error", status: 503, message: words, at: "2026-11-21T17:01:12.000Z" }
+}
+
+export const provider = {
+  slug: "openai",
+  name: "OpenAI",
+  dialect: "openai",
+  address: "api.openai.com",
+  status: "ok",
+  ...circuit,
+  ...sums,
+  hours: [{ start: "2026-11-21T17:00:00.000Z", ...calls }],
+  data_policy: { training: false, retains_prompts: true, retention_days: 30, zdr: false },
+  models: [
+    {
+      id: "openai/gpt-4o-mini",
+      upstream: "gpt-4o-mini",
+      embeddings: false,
+      context_length: 128_000,
+      max_completion_tokens: 16_384,
+      pricing: { prompt: "0.00000015", completion: "0.0000006" },
+      ...circuit,
+      ...sums,
+      latency_ms: { p50: 1_420, p95: 6_100 },
+      time_to_first_token_ms: { p50: 380, p95: 1_100 }
+    }
+  ]
+}
+
+export const outage = {
+  id: "out_01a2c7b0a1e24c7d9d0b6f2a8c4e1f35",
+  model: "openai/gpt-4o-mini",
+  opened_at: "2026-11-21T17:01:12.000Z",
+  closed_at: "2026-11-21T17:03:00.000Z",
+  closed_by: "answer",
+  openings: 2,
+  why: { type: "server_error", status: 503, message: words },
+  process: "gateway-1:4711"
+}

@@ -31,7 +31,7 @@ import {
   user,
   userId
 } from "./ExampleRecords.ts"
-import { overview, series } from "./ExampleFigures.ts"
+import { outage, overview, provider, series } from "./ExampleFigures.ts"
 
 export interface OperationExample {
   readonly request?: unknown
@@ -179,6 +179,8 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "ownedGenerations.get": { response: { ...generation, key_id: keyId, key_name: "notebook" } },
   "ownedGenerations.list": { response: page({ ...generation, key_id: keyId, key_name: "notebook" }) },
   "adminModels.list": { response: models },
+  "adminProviders.list": { response: { object: "list", data: [provider] } },
+  "adminProviders.get": { response: { ...provider, outages: [outage] } },
   "adminSettings.read": {
     response: { object: "settings", settings: { port: 8_787, cache: { when: "deterministic" } } }
   },
@@ -282,7 +284,8 @@ export const examples: Readonly<Record<string, OperationExample>> = {
       version: "0.1.0",
       uptime_s: 86_400,
       dependencies: { database: dependency, limit_store: dependency, cache: dependency },
-      providers: [{ slug: "openai", status: "ok", circuit: "closed" }]
+      reasons: [],
+      providers: [{ slug: "openai", status: "ok", circuit: "closed", since: null, models_down: 0 }]
     }
   },
   "health.live": { response: { status: "ok" } },

@@ -84,6 +84,14 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "ownedGenerations.list": words(`Lists the generations of the user's keys. ${list}`, "A page of generations."),
   "adminModels.list": words("Lists every model of every provider, whatever keys may use.", "The models."),
   "adminSettings.read": words("Reads the settings in force, under the names of the settings file.", "The settings."),
+  "adminProviders.list": words(
+    "Shows how each provider and its models do: state, calls, failures and times of the last 24 hours.",
+    "The providers."
+  ),
+  "adminProviders.get": words(
+    "Shows how one provider does, and when its circuits opened and closed.",
+    "The provider, with its outages."
+  ),
   "adminWebhooks.deadLetters": words(`Lists the events that no webhook accepted. ${list}`, "A page of events."),
   "auth.start": words(
     "Sends a code by e-mail or SMS. `email` or `phone` is required, by the channel. The answer does not tell whether the account exists.",
@@ -228,6 +236,7 @@ export const tagWords: Readonly<Record<string, string>> = {
   "Administration: generations": "The receipts of all requests.",
   "Administration: usage": "Sums of all requests.",
   "Portal: generations": "The receipts of a user's own keys.",
+  "Administration: providers": "How providers and their models do, and the history of circuits.",
   "Administration: models": "Every model of every provider.",
   "Administration: settings": "The settings in force.",
   "Administration: webhooks": "Events that were not delivered.",

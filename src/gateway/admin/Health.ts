@@ -5,6 +5,7 @@
  * one second, so frequent checks cost the dependencies nothing.
  */
 import { Clock, Context, Duration, Effect, Exit, Layer } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"
@@ -28,6 +29,17 @@ export interface ProviderHealth {
   readonly circuit: CircuitState["state"]
   /** Milliseconds until an open circuit is retried. */
   readonly openForMs: number | null
+  /** Since when this process knows that calls fail. Null: they do not. */
+  readonly sinceMs: number | null
+  readonly models: ReadonlyArray<ModelHealth>
+}
+
+/**
+ * The circuit of one model. It is half open while the provider refuses the gateway's credentials
+ * and some requests are tried.
+ */
+export interface ModelHealth extends CircuitState {
+  readonly model: string
 }
 
 export interface HealthReport {
@@ -37,6 +49,8 @@ export interface HealthReport {
   readonly limitStore: DependencyHealth
   readonly cache: DependencyHealth
   readonly providers: ReadonlyArray<ProviderHealth>
+  /** Why the status is not `ok`, a sentence each. */
+  readonly reasons: ReadonlyArray<string>
 }
 
 const PING_LIMIT = Duration.seconds(2)
@@ -65,22 +79,19 @@ export class Health extends Context.Service<
         const circuits = yield* Circuits
         const { draining, uptimeSeconds } = yield* Lifecycle
 
+        const modelHealth = (candidate: Candidate) =>
+          Effect.map(circuits.stateHere(candidate), (circuit): ModelHealth => {
+            const model = candidate.offer.id
+            const refusedSinceMs = circuits.refusedSinceMs(candidate)
+            return circuit.state === "closed" && refusedSinceMs !== null
+              ? { model, state: "half_open", openForMs: null, sinceMs: refusedSinceMs }
+              : { model, ...circuit }
+          })
+
         const providers = Effect.forEach(all, ({ config }) =>
           Effect.map(
-            Effect.forEach(config.models, (offer) => circuits.stateHere({ provider: config, offer })),
-            (states): ProviderHealth => {
-              const open = states.filter(({ state }) => state === "open")
-              return {
-                slug: config.slug,
-                status: open.length === 0 ? "ok" : open.length < states.length ? "degraded" : "down",
-                circuit:
-                  open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
-                openForMs: open.reduce<number | null>(
-                  (longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0),
-                  null
-                )
-              }
-            }
+            Effect.forEach(config.models, (offer) => modelHealth({ provider: config, offer })),
+            (models) => providerHealth(config.slug, models)
           )
         )
 
@@ -98,13 +109,21 @@ export class Health extends Context.Service<
           const { cacheHealth, database, limitStore, serving } = yield* dependencies
           const states = yield* providers
           const whole = cacheHealth.status === "ok" && states.every(({ status }) => status === "ok")
+          const isOverloaded = load.isOver(limits)
           return {
-            status: !serving ? "unavailable" : load.isOver(limits) ? "overloaded" : whole ? "ok" : "degraded",
+            status: !serving ? "unavailable" : isOverloaded ? "overloaded" : whole ? "ok" : "degraded",
             uptimeSeconds: yield* uptimeSeconds,
             database,
             limitStore,
             cache: cacheHealth,
-            providers: states
+            providers: states,
+            reasons: [
+              ...unanswered("database", database),
+              ...unanswered("limit store", limitStore),
+              ...unanswered("cache", cacheHealth),
+              ...(isOverloaded ? ["This process is overloaded and refuses new requests."] : []),
+              ...states.flatMap(troubleOf)
+            ]
           } satisfies HealthReport
         })
 
@@ -118,6 +137,34 @@ export class Health extends Context.Service<
         })
       })
     )
+}
+
+const providerHealth = (slug: string, models: ReadonlyArray<ModelHealth>): ProviderHealth => {
+  const open = models.filter(({ state }) => state === "open")
+  const times = models.flatMap(({ sinceMs }) => sinceMs ?? [])
+  return {
+    slug,
+    status: open.length === 0 ? "ok" : open.length < models.length ? "degraded" : "down",
+    circuit: open.length > 0 ? "open" : models.some(({ state }) => state === "half_open") ? "half_open" : "closed",
+    openForMs: open.reduce<number | null>((longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0), null),
+    sinceMs: times.length === 0 ? null : Math.min(...times),
+    models
+  }
+}
+
+const unanswered = (name: string, { status }: DependencyHealth): ReadonlyArray<string> =>
+  status === "ok" ? [] : [`The ${name} does not answer.`]
+
+/** Names the provider, and neither its words nor its models, because anyone may read it. */
+const troubleOf = ({ models, sinceMs, slug, status }: ProviderHealth): ReadonlyArray<string> => {
+  if (status === "ok") return []
+  const since = sinceMs === null ? "" : ` since ${new Date(sinceMs).toISOString()}`
+  const open = models.filter(({ state }) => state === "open").length
+  return [
+    status === "down"
+      ? `The provider ${slug} gets no calls${since}.`
+      : `The provider ${slug} gets no calls for ${open} of ${models.length} models${since}.`
+  ]
 }
 
 const ping = (trip: Effect.Effect<void, StoreError>): Effect.Effect<DependencyHealth> =>

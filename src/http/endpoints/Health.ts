@@ -14,17 +14,24 @@ export const layer = HttpApiBuilder.group(
     const health = yield* Health
     return handlers.handleAll({
       report: () =>
-        Effect.map(health.report, ({ cache, database, limitStore, providers, status, uptimeSeconds }) => {
+        Effect.map(health.report, ({ cache, database, limitStore, providers, reasons, status, uptimeSeconds }) => {
           const report: HealthReport = {
             status,
             version,
             uptime_s: uptimeSeconds,
+            reasons,
             dependencies: {
               database: dependency(database),
               limit_store: dependency(limitStore),
               cache: dependency(cache)
             },
-            providers: providers.map(({ circuit, slug, status }) => ({ slug, status, circuit }))
+            providers: providers.map(({ circuit, models, sinceMs, slug, status }) => ({
+              slug,
+              status,
+              circuit,
+              since: sinceMs === null ? null : new Date(sinceMs).toISOString(),
+              models_down: models.filter(({ state }) => state === "open").length
+            }))
           }
           return HttpServerResponse.jsonUnsafe(report, { status: status === "unavailable" ? 503 : 200 })
         }),

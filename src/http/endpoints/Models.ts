@@ -9,7 +9,6 @@ import { type ModelEntry } from "../../api/Models.ts"
 import { type Candidate, deniesCollection } from "../../domain/Catalog.ts"
 import { gatewayError, ModelNotAllowed } from "../../domain/Errors.ts"
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
-import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
 import { Planner } from "../../gateway/chat/Planner.ts"
 import { allowedAliases } from "../../gateway/routing/Aliases.ts"
 import { Catalog, type Model } from "../../gateway/routing/Catalog.ts"
@@ -17,6 +16,7 @@ import { Circuits } from "../../gateway/health/Circuits.ts"
 import { ProviderStats } from "../../gateway/health/ProviderStats.ts"
 import { CurrentKey } from "../../api/Authorization.ts"
 import { guard } from "../errors/ErrorResponse.ts"
+import { policyOf, prices, tieredPrices } from "./ModelFacts.ts"
 
 type Entry = typeof ModelEntry.Type
 
@@ -56,14 +56,14 @@ const listing = Effect.gen(function* () {
     Effect.map(circuits.stateHere(candidate), ({ state }): Entry["providers"][number] => {
       const { offer, provider } = candidate
       const { calls, firstTokenMs, successRate, throughputTps, wholeMs } = stats.snapshot(provider.slug, offer.id)
-      const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy
+      const { training } = provider.dataPolicy
       return {
         slug: provider.slug,
         name: provider.name,
         pricing: tieredPrices(offer.pricing),
         context_length: offer.contextLength,
         max_completion_tokens: offer.maxCompletionTokens,
-        data_policy: { training, retains_prompts: retainsPrompts, retention_days: retentionDays, zdr },
+        data_policy: policyOf(provider),
         tags: [...(training ? [] : ["no-training"]), ...(deniesCollection(provider.dataPolicy) ? ["zdr"] : [])],
         status: state === "open" ? "down" : "ok",
         uptime: calls === 0 ? null : successRate,
@@ -177,34 +177,5 @@ const chatParameters = [
 
 const longest = (lengths: ReadonlyArray<number | null>): number | null =>
   lengths.reduce<number | null>((found, length) => (length === null ? found : Math.max(found ?? 0, length)), null)
-
-/** Converts pico-USD to USD per token, as a plain decimal without an exponent. */
-const price = (pico: PicoUsdPerToken): string => {
-  const digits = String(pico).padStart(13, "0")
-  const decimal = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/0+$/, "").replace(/\.$/, "")
-  return decimal === "" ? "0" : decimal
-}
-
-const prices = ({ cachedPrompt, completion, prompt, rare = {} }: Prices): Entry["pricing"] => ({
-  prompt: price(prompt),
-  completion: price(completion),
-  ...(cachedPrompt === null ? {} : { input_cache_read: price(cachedPrompt) }),
-  ...(rare.cache_write === undefined ? {} : { input_cache_write: price(rare.cache_write) }),
-  ...(rare.prompt_audio === undefined ? {} : { audio: price(rare.prompt_audio) }),
-  ...(rare.request === undefined ? {} : { request: price(rare.request) }),
-  ...(rare.web_search === undefined ? {} : { web_search: price(rare.web_search) })
-})
-
-const tieredPrices = ({ tiers, ...base }: Pricing): Entry["providers"][number]["pricing"] => ({
-  ...prices(base),
-  ...(tiers === undefined
-    ? {}
-    : {
-        tiers: tiers.map(({ abovePromptTokens, ...tier }) => ({
-          above_prompt_tokens: abovePromptTokens,
-          ...prices(tier)
-        }))
-      })
-})
 
 export const layers = Layer.merge(layer, layerAdmin)

@@ -2,6 +2,7 @@
 import { Context, type Effect } from "effect"
 import { type NanoUsd } from "../../../domain/Money.ts"
 import { type StoreError } from "../../StoreError.ts"
+import type { CallBucket } from "../../../domain/Calls.ts"
 
 /** `fromMs` inclusive, `toMs` exclusive. Buckets begin at multiples of `bucketMs` since 1970. */
 export interface SeriesSpan {
@@ -124,6 +125,8 @@ export class LedgerReports extends Context.Service<
   {
     /** Figures of all keys for each bucket of `bucketMs` that has a generation, oldest first. */
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
+    /** The calls of providers in a short span of the last day, by bucket, provider and model. */
+    readonly calls: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<CallBucket>, StoreError>
     /** Settled usage, summed up by day. The deletion of generations does not change it. */
     readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>

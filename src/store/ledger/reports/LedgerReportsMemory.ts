@@ -2,12 +2,15 @@
 import { Effect } from "effect"
 import type { LedgerReports } from "./LedgerReports.ts"
 import type { LedgerState } from "../MemoryState.ts"
+import { callsOf } from "./CallsMemory.ts"
 import { overviewOf } from "./OverviewMemory.ts"
 import { reportOf } from "./ReportMemory.ts"
 import { seriesOf } from "./SeriesMemory.ts"
 
 export const makeLedgerReports = (state: LedgerState): LedgerReports["Service"] => ({
   series: (span) => Effect.sync(() => seriesOf(state, span)),
+
+  calls: (span) => Effect.sync(() => callsOf(state, span)),
 
   report: (query) => Effect.sync(() => reportOf(state.usageDays, query)),
 

@@ -2,6 +2,7 @@
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { guard } from "../../sql/SqlErrors.ts"
+import { makeCalls } from "./CallsSql.ts"
 import type { LedgerReports } from "./LedgerReports.ts"
 import { makeOverview } from "./OverviewSql.ts"
 import { makeReport } from "./ReportSql.ts"
@@ -12,6 +13,8 @@ export const makeLedgerReports = (sql: PgClient.PgClient, lagMs: Effect.Effect<n
   const report = makeReport(sql)
   return {
     series: makeSeries(sql),
+
+    calls: makeCalls(sql),
 
     report,
 
