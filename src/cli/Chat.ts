@@ -10,7 +10,7 @@ import { count, usd } from "./Figures.ts"
 import { Json } from "./Globals.ts"
 import { withoutControls, oneLine, writeError, write } from "./Output.ts"
 import { progress } from "./Progress.ts"
-import { payloadOf, question } from "./Question.ts"
+import { payloadOf, question, withSimilarModels } from "./Question.ts"
 
 const summary = ({ costUsd, finish, generation, isFromCache, model, provider, tokens }: Partial<Told>): string => {
   const parts = [
@@ -52,6 +52,7 @@ export const chat = Command.make(
       Effect.andThen(done, Effect.ignore(isMidLine && !isJson ? write("\n") : Effect.void))
     )
     yield* asked(api, client, payload).pipe(
+      Stream.catch((error) => Stream.fromEffect(withSimilarModels(client, payload.model)(error))),
       Stream.map(shown),
       Stream.filter((text) => text !== ""),
       Stream.tap(() => done),

@@ -86,3 +86,15 @@ export const connect = Effect.fnUntraced(function* (needs: Needs) {
   }
   return yield* clientOf({ url, [needs]: credential })
 })
+
+/**
+ * A client for commands that serve admins and clients: with the admin key if one is found, unless
+ * only `--key` is given.
+ */
+export const connectAs = Effect.gen(function* () {
+  const url = yield* address
+  const isOwn = Option.isSome(yield* ApiKey) && Option.isNone(yield* AdminKey)
+  const adminKey = isOwn ? null : yield* findCredential("adminKey", url)
+  const isAdmin = adminKey !== null
+  return { isAdmin, client: isAdmin ? yield* clientOf({ url, adminKey }) : yield* connect("apiKey") }
+})

@@ -19,6 +19,12 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly remedy?: string
 }> {}
 
+/** A gateway's refusal for which the command knows a remedy. */
+export class Explained extends Data.TaggedError("Explained")<{
+  readonly error: TollgateError
+  readonly remedy: string
+}> {}
+
 /** A command whose result has been printed and is negative. */
 export class NegativeResult extends Data.TaggedError("NegativeResult")<{}> {}
 
@@ -40,11 +46,13 @@ const isUnread = (error: unknown): boolean =>
 const failureOf = <E>(cause: Cause.Cause<E>): unknown =>
   cause.reasons.find((reason) => reason._tag === "Fail")?.error ?? Cause.squash(cause)
 
+const unexplained = (error: unknown): unknown => (error instanceof Explained ? error.error : error)
+
 /** `mayStop`: being stopped counts as success. */
 export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number => {
   if (Exit.isSuccess(exit)) return 0
   if (Cause.hasInterruptsOnly(exit.cause)) return mayStop ? 0 : exitCodes.interrupted
-  const failure = failureOf(exit.cause)
+  const failure = unexplained(failureOf(exit.cause))
   return isUnread(failure) ? 0 : exitCodes[codeOf(failure)]
 }
 
@@ -65,13 +73,18 @@ const typeOf = (error: unknown): string => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+/** A remedy of ours takes the place of the gateway's, which names a path of the API. */
+const textOf = (failure: unknown): string =>
+  failure instanceof Explained ? failure.error.message.replace(/ GET \/v1\/[^.]*\.$/, "") : messageOf(failure)
+
 /** The message for stderr. `null` if everything has been printed already. */
 export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean, paint: Paint): string | null => {
-  const error = failureOf(cause)
+  const failure = failureOf(cause)
+  const error = unexplained(failure)
   // Usage errors have been printed by the parser.
   if (Cause.hasInterruptsOnly(cause) || isUnread(error)) return null
   if (error instanceof NegativeResult || CliError.isCliError(error)) return null
-  const remedy = remedyOf(error)
+  const remedy = failure instanceof Explained ? failure.remedy : remedyOf(error)
   if (isJson) {
     const gatewayError = isTollgateError(error) ? error : null
     return JSON.stringify({
@@ -87,7 +100,7 @@ export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean, paint: Pain
   }
   const isBug = !(isTollgateError(error) || error instanceof CommandFailed)
   return [
-    `${paint("red", "tollgate:")} ${isBug ? Cause.pretty(cause) : messageOf(error)}`,
+    `${paint("red", "tollgate:")} ${isBug ? Cause.pretty(cause) : textOf(failure)}`,
     ...(remedy === undefined ? [] : [`  ${remedy}`]),
     ...(isTollgateError(error) && error.requestId !== null ? [`  Request id: ${error.requestId}`] : [])
   ].join("\n")

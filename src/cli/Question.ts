@@ -1,8 +1,9 @@
 /** A chat request on the command line: `chat` sends it, `route` previews it. */
 import { Effect, Option, Stdio, Stream } from "effect"
 import { Argument, Flag } from "effect/cli"
-import type { ChatRequest, TollgateShape } from "../client/Client.ts"
-import { CommandFailed } from "./Failure.ts"
+import type { ChatRequest, TollgateError, TollgateShape } from "../client/Client.ts"
+import { nearest } from "../domain/Nearest.ts"
+import { CommandFailed, Explained } from "./Failure.ts"
 import { withProgress } from "./Progress.ts"
 
 export const question = {
@@ -89,3 +90,48 @@ export const payloadOf = Effect.fnUntraced(function* (
     }
   } satisfies ChatRequest["payload"]
 })
+
+/** The most models that a fault lists. */
+const MOST_SHOWN = 5
+
+/** The models whose ids have most of the pieces of `name`, best first. */
+export const similarModels = (name: string, ids: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const pieces = name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((piece) => piece !== "")
+  const near = nearest(name, ids)
+  const ranked = ids
+    .map((id) => ({ id, shared: pieces.filter((piece) => id.toLowerCase().includes(piece)).length }))
+    .filter(({ shared }) => shared > 0)
+    .sort((a, b) => b.shared - a.shared)
+    .map(({ id }) => id)
+  return [...new Set(near === null ? ranked : [near, ...ranked])].slice(0, MOST_SHOWN)
+}
+
+/** Adds the names of similar models to the fault of a model that does not exist. */
+export const withSimilarModels =
+  (client: TollgateShape, model: string) =>
+  (error: TollgateError): Effect.Effect<never, TollgateError | Explained> =>
+    error.type !== "model_not_found"
+      ? Effect.fail(error)
+      : client.models.list().pipe(
+          Effect.map(({ data }) =>
+            similarModels(
+              model,
+              data.map(({ id }) => id)
+            )
+          ),
+          Effect.orElseSucceed((): ReadonlyArray<string> => []),
+          Effect.flatMap((similar) =>
+            Effect.fail(
+              new Explained({
+                error,
+                remedy:
+                  similar.length === 0
+                    ? "`tollgate models` lists the models that the key may use."
+                    : `Similar models: ${similar.join(", ")}. \`tollgate models\` lists all.`
+              })
+            )
+          )
+        )

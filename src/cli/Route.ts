@@ -9,7 +9,7 @@ import { connect } from "./Connection.ts"
 import { count, milliseconds, share, usd } from "./Figures.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
-import { payloadOf, question } from "./Question.ts"
+import { payloadOf, question, withSimilarModels } from "./Question.ts"
 import { type Page, page, table } from "./Table.ts"
 
 const rendered = ({ candidates, error, excluded, likely_completion_tokens, prompt_tokens, sort }: RoutePreview): Page =>
@@ -38,7 +38,9 @@ export const route = Command.make(
   Effect.fnUntraced(function* (given) {
     const client = yield* connect("apiKey")
     const payload = yield* payloadOf(given, client)
-    const preview = yield* client.route.preview({ payload }).pipe(withProgress("reading the route"))
+    const preview = yield* client.route
+      .preview({ payload })
+      .pipe(Effect.catch(withSimilarModels(client, payload.model)), withProgress("reading the route"))
     yield* answer(preview, rendered(preview))
   })
 ).pipe(

@@ -17,12 +17,20 @@ type Row = ReadonlyArray<{ readonly text: string; readonly style: Style | null }
 const GAP = "  "
 /** No column is cut below this width. */
 const NARROWEST = 8
+const NARROWEST_ID = 17
 
 const cellOf = (cell: Cell): Row[number] =>
   typeof cell === "string" ? { text: oneLine(cell), style: null } : { ...cell, text: oneLine(cell.text) }
 
+/** Of an id the end tells more than the beginning, which is the time. */
+const id = /^[a-z]{3,8}_[0-9a-f]{16,}$/
+
 const cut = (text: string, width: number): string => {
   if (CliOutput.displayWidth(text) <= width) return text
+  if (id.test(text)) {
+    const tail = Math.floor((width - 1) / 2)
+    return `${text.slice(0, width - 1 - tail)}…${text.slice(text.length - tail)}`
+  }
   let short = ""
   for (const character of text) {
     if (CliOutput.displayWidth(short + character) > width - 1) break
@@ -31,24 +39,49 @@ const cut = (text: string, width: number): string => {
   return `${short}…`
 }
 
-const fitted = (widths: ReadonlyArray<number>, width: number | null): ReadonlyArray<number> => {
+/** Cuts the widest of some columns until the row fits or none is wider than `narrowest`. */
+const cutColumns = (fit: Array<number>, over: number, columns: ReadonlyArray<number>, narrowest: number): number => {
+  let left = over
+  while (left > 0) {
+    const widest = columns.reduce((a, b) => ((fit[b] ?? 0) > (fit[a] ?? 0) ? b : a), columns[0] ?? 0)
+    if (columns.length === 0 || (fit[widest] ?? 0) <= narrowest) break
+    fit[widest] = (fit[widest] ?? 0) - 1
+    left -= 1
+  }
+  return left
+}
+
+/** Ids are cut first: a command takes a cut id. */
+const fitted = (widths: ReadonlyArray<number>, ids: ReadonlySet<number>, width: number | null) => {
   const fit = [...widths]
   if (width === null) return fit
-  let over = fit.reduce((sum, each) => sum + each, (fit.length - 1) * GAP.length) - width
-  while (over-- > 0) {
-    const widest = fit.indexOf(Math.max(...fit))
-    if ((fit[widest] ?? 0) <= NARROWEST) break
-    fit[widest] = (fit[widest] ?? 0) - 1
-  }
+  const over = fit.reduce((sum, each) => sum + each, (fit.length - 1) * GAP.length) - width
+  const columns = [...fit.keys()]
+  const left = cutColumns(
+    fit,
+    over,
+    columns.filter((column) => ids.has(column)),
+    NARROWEST_ID
+  )
+  cutColumns(
+    fit,
+    left,
+    columns.filter((column) => !ids.has(column)),
+    NARROWEST
+  )
   return fit
 }
 
 const aligned = (rows: ReadonlyArray<Row>, { paint, width }: LookShape): string => {
   const widths: Array<number> = []
+  const ids = new Set<number>()
   for (const row of rows) {
-    row.forEach(({ text }, at) => (widths[at] = Math.max(widths[at] ?? 0, CliOutput.displayWidth(text))))
+    row.forEach(({ text }, at) => {
+      widths[at] = Math.max(widths[at] ?? 0, CliOutput.displayWidth(text))
+      if (id.test(text)) ids.add(at)
+    })
   }
-  const fit = fitted(widths, width)
+  const fit = fitted(widths, ids, width)
   return rows
     .map((row) => {
       const last = row.findLastIndex(({ text }) => text !== "")
@@ -87,3 +120,16 @@ export const page =
   (...parts: ReadonlyArray<string | Page>): Page =>
   (look) =>
     parts.map((part) => (typeof part === "string" ? part : part(look))).join("\n")
+
+/** Rows without a heading, not aligned with one another. Away from a terminal tabs divide cells. */
+export const lines =
+  (rows: ReadonlyArray<ReadonlyArray<Cell>>): Page =>
+  (look) =>
+    rows
+      .map((row) =>
+        row
+          .map(cellOf)
+          .map(({ style, text }) => (style === null ? text : look.paint(style, text)))
+          .join(look.width === null ? "\t" : GAP)
+      )
+      .join("\n")

@@ -8,6 +8,9 @@ import { globals } from "./Globals.ts"
 import { help } from "./Help.ts"
 import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
+import { generations } from "./requests/Generations.ts"
+import { logs } from "./requests/Logs.ts"
+import { receipt } from "./requests/Receipt.ts"
 import { route } from "./Route.ts"
 import { setup } from "./Setup.ts"
 import { start } from "./Start.ts"
@@ -19,7 +22,8 @@ export const tollgate = Command.make("tollgate").pipe(
   ),
   Command.withSubcommands([
     { group: "Run a gateway", commands: [start, check, doctor] },
-    { group: "Use it with an API key", commands: [chat, models, route, setup, key, usage] },
+    { group: "Use it with an API key", commands: [chat, models, route, setup, key] },
+    { group: "See what happened, of all keys or of your own", commands: [generations, receipt, logs, usage] },
     { group: "Administer it with the admin key", commands: [keys, admin] },
     { group: "Help", commands: [help] }
   ]),
