@@ -6,6 +6,7 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 })
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
 const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const fractions = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 })
+const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 9 })
 const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 })
 
 export const count = (value: number): string => (Math.abs(value) < 100_000 ? whole.format(value) : short.format(value))
@@ -17,6 +18,9 @@ export const usd = (value: number | null | undefined): string => {
   const size = Math.abs(value)
   return `$${(size >= 1 ? cents : size >= 0.01 ? fractions : digits).format(value)}`
 }
+
+/** All digits down to a billionth of a dollar, so that sums hold as they are shown. */
+export const usdExact = (value: number): string => `$${exact.format(value)}`
 
 export const ms = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
@@ -57,7 +61,7 @@ export const zone = (): string => {
   const parts = new Intl.DateTimeFormat("en", { timeZoneName: "shortOffset" }).formatToParts(new Date())
   const offset = parts.find(({ type }) => type === "timeZoneName")?.value.replace("GMT", "UTC") ?? "UTC"
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
-  return timeZone === offset ? timeZone : `${timeZone}, ${offset}`
+  return timeZone === "UTC" ? timeZone : `${timeZone}, ${offset}`
 }
 
 const steps: ReadonlyArray<readonly [string, number]> = [

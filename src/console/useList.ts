@@ -79,7 +79,8 @@ const loadFirst = async <Row>(
 export const useList = <Row>({ isLive = false, keyOf, load, what }: ListOptions<Row>): List<Row> => {
   const [state, setState] = useState<State<Row>>({ what, page: undefined, failure: undefined, isLoading: true })
   const [round, setRound] = useState(0)
-  const { failure, isLoading, page } = state
+  const { failure, page } = state
+  const isLoading = state.isLoading || state.what !== what
   const latest = useRef({ load, keyOf, page })
   latest.current = { load, keyOf, page }
   const current = useRef(new AbortController())

@@ -50,7 +50,7 @@ export const barriers = async (
   return page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
       violations
-        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .filter(({ impact }) => impact !== "minor")
         .flatMap(({ id, nodes }) => nodes.map(({ failureSummary, html }) => id + ": " + html + " " + failureSummary)))`
   )
 }
@@ -149,10 +149,11 @@ export const adminKeyField = async (page: Page) => {
   return page.getByLabel("Admin key")
 }
 
-/** Signs in with the admin key. */
-export const enter = async (page: Page, gateway: Gateway, path = "/console"): Promise<void> => {
+/** Signs in with the admin key, and keeps it in the tab where the walk loads further pages. */
+export const enter = async (page: Page, gateway: Gateway, path = "/console", keeps = false): Promise<void> => {
   await page.goto(path)
   await (await adminKeyField(page)).fill(gateway.adminKey)
+  if (keeps) await page.getByLabel("Keep it until this tab is closed").check()
   await page.getByRole("button", { name: "Open the console" }).click()
   await page.locator("main#content").waitFor()
 }

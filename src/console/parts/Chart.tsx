@@ -86,7 +86,7 @@ export const Chart = ({ title, ...course }: ChartProps) => {
   return (
     <figure class="chart">
       <figcaption>
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <span class="quiet">{time === undefined ? "" : clock(time)}</span>
       </figcaption>
       <ul class="legend">

@@ -2,11 +2,12 @@
 import { call } from "../client.ts"
 import { words } from "../format.ts"
 import { type Source } from "../keys/source.ts"
-import { CheckField, SelectField, TextField } from "../parts/Field.tsx"
+import { SelectField, TextField } from "../parts/Field.tsx"
 import { Icon } from "../parts/Icon.tsx"
 import { useLoad } from "../useLoad.ts"
 import { type SetQuery } from "../useQuery.ts"
-import { type ActiveFilter, ends, errorTypes, type FilterName, type FilterQuery, statuses } from "./filters.ts"
+import { errorTypes } from "./remedies.ts"
+import { type ActiveFilter, ends, type FilterName, type FilterQuery, statuses } from "./filters.ts"
 
 interface Offers {
   readonly data: ReadonlyArray<{ readonly id: string; readonly providers: ReadonlyArray<{ readonly slug: string }> }>
@@ -72,18 +73,16 @@ export const Filters = ({ active, query, set, source }: FiltersProps) => {
             options={[["", "any"], ...offered(query.provider, slugs)]}
           />
         )}
-        <div class="field checks">
-          <CheckField
-            label="Fallback"
-            checked={query.fallback !== ""}
-            onChecked={(on) => set({ fallback: on ? "yes" : "" })}
-          />
-          <CheckField
-            label="Cache hit"
-            checked={query.cache !== ""}
-            onChecked={(on) => set({ cache: on ? "yes" : "" })}
-          />
-        </div>
+        <SelectField
+          label="With"
+          value={query.fallback !== "" ? "fallback" : query.cache !== "" ? "cache" : ""}
+          onValue={(mark) => set({ fallback: mark === "fallback" ? "yes" : "", cache: mark === "cache" ? "yes" : "" })}
+          options={[
+            ["", "anything"],
+            ["fallback", "a fallback"],
+            ["cache", "a cache hit"]
+          ]}
+        />
       </div>
     </details>
   )

@@ -1,22 +1,32 @@
 /**
- * The receipt of a generation: attempts on one time axis with their costs, the calculation of the
- * cost, the reservation, and the excluded providers.
+ * The receipt of a generation: how it ended and why, its attempts on one time axis, the calculation
+ * of the cost, the request as the gateway understood it, and the excluded providers.
  */
 import { type GenerationRecord } from "../../api/Generations.ts"
+import { type ComponentChildren } from "preact"
 import { count, ms, usd, words } from "../format.ts"
 import { Badge } from "../parts/Badge.tsx"
+import { Copy } from "../parts/Copy.tsx"
 import { Facts } from "../parts/Facts.tsx"
 import { Panel } from "../parts/Page.tsx"
+import { Cost } from "./Cost.tsx"
 import { End } from "./End.tsx"
+import { remedyOf } from "./remedies.ts"
+import { type Attempt } from "./timeline.ts"
+import { Timeline } from "./Timeline.tsx"
 
-type Attempt = GenerationRecord["attempts"][number]
+interface ReceiptProps {
+  readonly of: GenerationRecord
+  /** Key and user, with links where the reader may follow them. */
+  readonly people?: ReadonlyArray<readonly [name: string, value: ComponentChildren]>
+}
 
-export const Receipt = ({ of }: { readonly of: GenerationRecord }) => (
+export const Receipt = ({ of, people = [] }: ReceiptProps) => (
   <div class="stack">
     <Facts
       facts={[
+        ["Status", <Status of={of} />, <End of={of} />],
         [of.error_type === null ? "Answered by" : "Last tried", of.provider, of.model],
-        ["End", <End of={of} />, of.streamed ? "streamed" : "in one piece"],
         [
           "Billed",
           usd(of.cost.billed_usd),
@@ -34,10 +44,14 @@ export const Receipt = ({ of }: { readonly of: GenerationRecord }) => (
         ]
       ]}
     />
+    <Why of={of} />
     <Timeline of={of} />
     <div class="columns">
       <Cost of={of} />
-      <LeftOut of={of} />
+      <div class="stack">
+        <About of={of} people={people} />
+        <LeftOut of={of} />
+      </div>
     </div>
   </div>
 )
@@ -49,145 +63,91 @@ const sources = {
   cache: "replayed from the cache"
 } as const
 
-/**
- * Costs of the attempts: the charge of a lost attempt, and for the one that answered the rest of
- * the total.
- */
-const costsOf = ({ attempts, cost }: GenerationRecord): ReadonlyArray<number | null> => {
-  const lost = attempts.reduce((sum, { charged }) => sum + (charged?.total_cost_usd ?? 0), 0)
-  const answered = attempts.findLastIndex(
-    ({ charged, status }) => charged === undefined && status !== "skipped" && status !== "error"
-  )
-  return attempts.map(({ charged }, index) =>
-    charged !== undefined ? charged.total_cost_usd : index === answered ? Math.max(0, cost.total_cost_usd - lost) : null
-  )
-}
+const Status = ({ of: { cancelled, error_type, status } }: { readonly of: GenerationRecord }) => (
+  <Badge
+    text={status === null ? "unknown" : String(status)}
+    tone={error_type !== null ? "bad" : cancelled ? "warn" : "good"}
+  />
+)
 
-const Timeline = ({ of }: { readonly of: GenerationRecord }) => {
-  const { attempts } = of
-  if (attempts.length === 0) {
-    return (
-      <Panel title="Attempts">
-        <p class="quiet">{of.cache_hit ? "None: the answer came from the cache." : "None: no provider was called."}</p>
-      </Panel>
-    )
-  }
-  const whole = Math.max(
-    1,
-    of.latency_ms,
-    attempts.reduce((sum, { latency_ms }) => sum + latency_ms, 0)
-  )
-  const costs = costsOf(of)
-  let at = 0
-  const rows = attempts.map((attempt, index) => {
-    const isLast = index === attempts.length - 1
-    // A stream's attempt ends at its first token.
-    const firstToken = isLast ? of.time_to_first_token_ms : null
-    const start = firstToken === null ? at : Math.max(at, firstToken - attempt.latency_ms)
-    at = start + attempt.latency_ms
-    return { attempt, start, firstToken, cost: costs[index] ?? null }
-  })
+/** The cause of a failure in the last words that a provider said about it, and what to do. */
+const Why = ({ of }: { readonly of: GenerationRecord }) => {
+  if (of.error_type === null) return null
+  const attempts: ReadonlyArray<Attempt> = of.attempts
+  const failed = attempts.findLast(({ status }) => status !== "skipped")
+  const said = attempts.findLast(({ message }) => typeof message === "string")
   return (
-    <Panel title="Attempts" note={`one after the other, ${ms(whole)} in all`}>
-      <ol class="timeline">
-        {rows.map(({ attempt, cost, firstToken, start }, index) => (
-          <li key={index}>
-            <span class="two-lines">
-              <b>{attempt.provider}</b>
-              <span>{attempt.model}</span>
-            </span>
-            <Bar attempt={attempt} start={start} whole={whole} firstToken={firstToken} />
-            <span class="badges">
-              <Badge text={attempt.status} />
-              {attempt.error_type === null ? null : <span class="quiet">{words(attempt.error_type)}</span>}
-              {attempt.http_status === null ? null : <span class="quiet">HTTP {attempt.http_status}</span>}
-            </span>
-            <span class="num">
-              {ms(attempt.latency_ms)}
-              <span class="quiet"> {cost === null ? "free" : usd(cost)}</span>
-            </span>
-          </li>
-        ))}
-      </ol>
+    <Panel title="Why it failed">
+      <p>
+        {words(of.error_type)}
+        {said !== undefined
+          ? `: ${said.provider} said “${said.message}”`
+          : typeof failed?.error_type === "string"
+            ? `: ${failed.provider}, ${words(failed.error_type)}`
+            : ""}
+      </p>
+      <p class="quiet">{remedyOf(of.error_type)}</p>
     </Panel>
   )
 }
 
-interface BarProps {
-  readonly attempt: Attempt
-  readonly start: number
-  readonly whole: number
-  readonly firstToken: number | null
-}
+const stickiness = {
+  hit: "stayed with the provider key that has its prompt in cache",
+  moved: "moved away from the provider key that had its prompt in cache",
+  new: "no earlier answer is known"
+} as const
 
-const Bar = ({ attempt, firstToken, start, whole }: BarProps) => {
-  const x = (time: number) => (time / whole) * 1_000
+/** `email 2, phone 1`. */
+const listed = (members: Readonly<Record<string, unknown>>): string =>
+  Object.entries(members)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(", ")
+
+const About = ({ of, people = [] }: ReceiptProps) => {
+  const cached = of.usage.prompt_tokens_details.cached_tokens
+  const facts: ReadonlyArray<readonly [name: string, value: ComponentChildren]> = [
+    ...(of.request_id === null
+      ? []
+      : [
+          [
+            "Request id",
+            <>
+              <code>{of.request_id}</code> <Copy text={of.request_id} label="Copy the request id" />
+            </>
+          ] as const
+        ]),
+    ...people,
+    ...(of.endpoint === null ? [] : [["Endpoint", <code>{of.endpoint}</code>] as const]),
+    ...(of.requested_model === undefined ? [] : [["Asked for", of.requested_model] as const]),
+    ["Sent", of.streamed ? "as a stream" : "in one piece"],
+    ["Gateway's cache", of.cache_hit ? "answered from it: no provider was called" : "not used"],
+    ...(cached === 0 ? [] : [["Provider's cache", `${count(cached)} of the prompt's tokens`] as const]),
+    ...(of.sticky === undefined ? [] : [["Conversation", stickiness[of.sticky]] as const]),
+    ["Masked", listed(of.masked) || "nothing"],
+    ["Dropped", of.dropped.join(", ") || "nothing"]
+  ]
+  const parameters = Object.entries(of.parameters)
   return (
-    <svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true" focusable="false">
-      <rect class="track" y="6" width="1000" height="4" />
-      <rect class={attempt.status} x={x(start)} y="3" width={Math.max(4, x(attempt.latency_ms))} height="10" />
-      {firstToken === null ? null : (
-        <rect
-          class={`${attempt.status} coming`}
-          x={x(start + attempt.latency_ms)}
-          y="3"
-          width={Math.max(0, 1_000 - x(start + attempt.latency_ms))}
-          height="10"
-        />
+    <Panel title="Request">
+      <dl class="pairs">
+        {facts.flatMap(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name}=`}>{value}</dd>])}
+      </dl>
+      {parameters.length === 0 ? null : (
+        <>
+          <h3 class="reserved">Parameters</h3>
+          <dl class="pairs">
+            {parameters.flatMap(([name, value]) => [
+              <dt key={name}>
+                <code>{name}</code>
+              </dt>,
+              <dd key={`${name}=`}>{String(value)}</dd>
+            ])}
+          </dl>
+        </>
       )}
-      {firstToken === null ? null : (
-        <rect class="first" x={Math.min(996, x(Math.max(start, firstToken)))} width="4" height="16" />
-      )}
-    </svg>
+    </Panel>
   )
 }
-
-const Cost = ({ of }: { readonly of: GenerationRecord }) => (
-  <Panel title="Cost" note={of.service_tier === null ? undefined : `${of.service_tier} tier`}>
-    <dl class="pairs sums">
-      {of.lines.length === 0 ? <Summary of={of} /> : <Lines of={of} />}
-      <dt>Markup</dt>
-      <dd>{usd(of.cost.markup_usd)}</dd>
-      <dt class="sum">Billed</dt>
-      <dd class="sum">{usd(of.cost.billed_usd)}</dd>
-    </dl>
-    <p class="quiet reserved">
-      Reserved {usd(of.reservation.reserved_usd)}
-      {of.reservation.extended_usd === 0 ? "" : `, extended by ${usd(of.reservation.extended_usd)}`}, settled with{" "}
-      {usd(of.reservation.settled_usd)}.
-    </p>
-  </Panel>
-)
-
-const Lines = ({ of: { lines } }: { readonly of: GenerationRecord }) => (
-  <>
-    {lines.flatMap(({ assumed, class: name, cost_usd, price, quantity }, index) => [
-      <dt key={index}>
-        {words(name)}, {count(quantity)} at {usd(price)} a {calls.has(name) ? "thousand" : "million"}
-        {assumed === undefined ? null : <span class="quiet"> no price set: the dearest</span>}
-      </dt>,
-      <dd key={`${index} cost`}>{usd(cost_usd)}</dd>
-    ])}
-  </>
-)
-
-const calls = new Set(["request", "web_search"])
-
-/** An answer from the gateway's cache, or a record without lines. */
-const Summary = ({ of: { cost, price, usage } }: { readonly of: GenerationRecord }) => (
-  <>
-    <dt>
-      Prompt, {count(usage.prompt_tokens)} at {usd(price.prompt)} a million
-    </dt>
-    <dd>{usd(cost.prompt_cost_usd)}</dd>
-    <dt>
-      Completion, {count(usage.completion_tokens)} at {usd(price.completion)} a million
-    </dt>
-    <dd>{usd(cost.completion_cost_usd)}</dd>
-    <dt>Saved by caches</dt>
-    <dd>{cost.cache_discount_usd === 0 ? usd(0) : `−${usd(cost.cache_discount_usd)}`}</dd>
-  </>
-)
 
 const LeftOut = ({ of: { excluded } }: { readonly of: GenerationRecord }) => (
   <Panel title="Left out">

@@ -3,7 +3,6 @@
  * the address. A click on a row opens the receipt, or the page of the refusal.
  */
 import { call, withQuery } from "../client.ts"
-import { zone } from "../format.ts"
 import { type Source } from "../keys/source.ts"
 import { DownloadCsv } from "../parts/Download.tsx"
 import { ListPanel, LiveSwitch } from "../parts/ListPanel.tsx"
@@ -55,7 +54,7 @@ export const Requests = ({ source }: { readonly source: Source }) => {
   return (
     <Page
       title="Requests"
-      lead={`Every request ${source.isOwn ? "of your keys" : "of this gateway"}, refused ones too. Prompts and answers are not stored. Local time, ${zone()}.`}
+      lead={`Every request ${source.isOwn ? "of your keys" : "of this gateway"}, refused ones too. Prompts and answers are not stored.`}
     >
       <SearchField
         label="Search"

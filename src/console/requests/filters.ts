@@ -24,32 +24,6 @@ export const ends: ReadonlyArray<Row["end"]> = ["succeeded", "failed", "cancelle
 const codes = [200, 400, 401, 402, 403, 404, 409, 413, 422, 429, 499, 500, 502, 503, 504]
 export const statuses: ReadonlyArray<string> = codes.map(String)
 
-/** The types of errors that a request can end with. */
-export const errorTypes: ReadonlyArray<string> = [
-  "authentication_error",
-  "budget_exceeded",
-  "context_length_exceeded",
-  "dependency_unavailable",
-  "idempotency_conflict",
-  "internal_error",
-  "invalid_request",
-  "invalid_request_error",
-  "method_not_allowed",
-  "model_not_allowed",
-  "model_not_found",
-  "no_eligible_provider",
-  "not_found",
-  "overloaded",
-  "permission_denied",
-  "privacy_blocked",
-  "provider_error",
-  "provider_rate_limited",
-  "provider_timeout",
-  "provider_unavailable",
-  "rate_limited",
-  "validation_error"
-]
-
 export interface ActiveFilter {
   readonly name: FilterName
   readonly words: string
