@@ -62,7 +62,7 @@ export class AdminAuditGroup extends HttpApiGroup.make("adminAudit")
           data: Schema.Array(AuditEventRecord),
           has_more: Schema.Boolean,
           next_cursor: Schema.NullOr(Schema.String)
-        }),
+        }).annotate({ identifier: "AuditEventList" }),
         Csv
       ],
       error: errors(500, 503)

@@ -149,13 +149,13 @@ const page = {
   model: Schema.optionalKey(Word)
 }
 
-const listOf = <Record extends Schema.Top>(record: Record) =>
+const listOf = <Record extends Schema.Top>(identifier: string, record: Record) =>
   Schema.Struct({
     object: Schema.Literal("list"),
     data: Schema.Array(record),
     has_more: Schema.Boolean,
     next_cursor: Schema.NullOr(Schema.String)
-  })
+  }).annotate({ identifier })
 
 export class GenerationsGroup extends HttpApiGroup.make("generations")
   .add(
@@ -166,7 +166,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
     }).annotateMerge(OpenApi.annotations({ summary: "Read one of the key's own generations" })),
     HttpApiEndpoint.get("list", "/v1/generations", {
       query: page,
-      success: listOf(GenerationRecord),
+      success: listOf("GenerationList", GenerationRecord),
       error: errors(403, 500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List the key's own generations, newest first" }))
   )
@@ -204,7 +204,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
         provider: Schema.optionalKey(Word),
         error: FailedBy
       },
-      success: listOf(AdminGenerationRecord),
+      success: listOf("AdminGenerationList", AdminGenerationRecord),
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List everyone's generations, newest first" }))
   )
@@ -227,7 +227,7 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
     }).annotateMerge(OpenApi.annotations({ summary: "Read a generation of one of your keys" })),
     HttpApiEndpoint.get("list", "/v1/portal/generations", {
       query: { ...page, key: Schema.optionalKey(Word), error: FailedBy },
-      success: listOf(OwnedGenerationRecord),
+      success: listOf("OwnedGenerationList", OwnedGenerationRecord),
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "List the generations of your keys, newest first" }))
   )

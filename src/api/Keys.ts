@@ -169,7 +169,7 @@ export const ApiKeyList = Schema.Struct({
   total: Schema.Int.annotate({ description: "The number of keys on all pages." }),
   has_more: Schema.Boolean,
   next_cursor: Schema.NullOr(Schema.String)
-})
+}).annotate({ identifier: "ApiKeyList" })
 
 export class KeysGroup extends HttpApiGroup.make("keys")
   .add(

@@ -210,7 +210,7 @@ const endpoints: ReadonlyArray<
   ["post", "/v1/privacy/preview", ["bearer", "apiKey"], "PrivacyPreviewRequest", "PrivacyPreview"],
   ["get", "/v1/generations/{generation_id}", ["bearer", "apiKey"], null, "GenerationRecord"],
   ["post", "/v1/keys", ["adminKey", "session"], "CreateKeyRequest", "IssuedApiKey"],
-  ["get", "/v1/keys", ["adminKey", "session"], null, "object"],
+  ["get", "/v1/keys", ["adminKey", "session"], null, "ApiKeyList"],
   ["get", "/v1/admin/overview", ["adminKey", "session"], null, "AdminOverview"],
   ["post", "/auth/register/{channel}/start", [], "StartSignInRequest", "SignInChallenge"],
   ["post", "/auth/register/{channel}/verify", [], "VerifySignInRequest", "SignInTokens"],

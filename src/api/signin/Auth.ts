@@ -99,8 +99,8 @@ const JsonWebKeySet = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.St
 
 const summary = (text: string) => OpenApi.annotations({ summary: text })
 
-const list = <S extends Schema.Top>(entry: S) =>
-  Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(entry) })
+const list = <S extends Schema.Top>(identifier: string, entry: S) =>
+  Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(entry) }).annotate({ identifier })
 
 export class AuthGroup extends HttpApiGroup.make("auth")
   .add(
@@ -144,7 +144,7 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       error: errors(400, 403, 429, 500, 503)
     }).annotateMerge(summary("The redirect target for identity providers")),
     HttpApiEndpoint.get("mailbox", "/auth/dev/mailbox", {
-      success: list(Letter),
+      success: list("LetterList", Letter),
       error: errors(404)
     }).annotateMerge(summary("Undelivered codes, for development on this machine only")),
     HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
@@ -166,7 +166,7 @@ export class MeGroup extends HttpApiGroup.make("me")
       summary("Read the signed-in user")
     ),
     HttpApiEndpoint.get("sessions", "/auth/sessions", {
-      success: list(Session),
+      success: list("SessionList", Session),
       error: errors(500, 503)
     }).annotateMerge(summary("List your sessions, newest first")),
     HttpApiEndpoint.delete("revoke", "/auth/sessions/:session_id", {

@@ -74,7 +74,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
         total: Schema.Int.annotate({ description: "The number of users on all pages." }),
         has_more: Schema.Boolean,
         next_cursor: Schema.NullOr(Schema.String)
-      }),
+      }).annotate({ identifier: "UserList" }),
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
