@@ -27,7 +27,7 @@ import { Settlement } from "./gateway/billing/Settlement.ts"
 import { CodeMailbox } from "./gateway/signin/CodeMailbox.ts"
 import { CodeSignIn } from "./gateway/signin/CodeSignIn.ts"
 import { Completion } from "./gateway/chat/Completion.ts"
-import { DeadLetters } from "./gateway/admin/DeadLetters.ts"
+import { WebhookAdmin } from "./gateway/admin/WebhookAdmin.ts"
 import { Embeddings } from "./gateway/chat/Embeddings.ts"
 import { Generations } from "./gateway/billing/Generations.ts"
 import { Health } from "./gateway/admin/Health.ts"
@@ -87,6 +87,7 @@ import * as OutageMemory from "./store/outages/OutageMemory.ts"
 import * as RefusalMemory from "./store/refusals/RefusalMemory.ts"
 import * as AuditMemory from "./store/audit/AuditMemory.ts"
 import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
+import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
 
@@ -102,7 +103,7 @@ export const gateway = (settings: SettingsShape) =>
     ProviderReports.layer,
     UsageReports.layer,
     Series.layer,
-    DeadLetters.layer,
+    WebhookAdmin.layer(settings),
     Gauges.layer,
     RefusalLog.layer
   ).pipe(
@@ -147,7 +148,8 @@ export const memory = Layer.mergeAll(
   DeadLetterMemory.layer,
   RefusalMemory.layer,
   AuditWriter.layer.pipe(Layer.provide(Ids.layer), Layer.provideMerge(AuditMemory.layer)),
-  OutageMemory.layer
+  OutageMemory.layer,
+  DeliveryQueue.layerMemory()
 )
 
 /** Sign-in, and lists that name people. Needs the gateway, `Outbound`, and its stores. */

@@ -53,7 +53,7 @@ export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
   readonly nearest: string | null
 }> {}
 export class NotFound extends Data.TaggedClass("NotFound")<{
-  readonly what: "generation" | "key" | "provider" | "response" | "route" | "session" | "user"
+  readonly what: "dead_letter" | "generation" | "key" | "provider" | "response" | "route" | "session" | "user"
   readonly id: string
   /** The path that was perhaps meant. */
   readonly meant?: string | null

@@ -61,7 +61,9 @@ const makeBury = Effect.gen(function* () {
   /** Stores a failed delivery as a dead letter. */
   return Effect.fnUntraced(function* (delivery: Delivery, attempts: number, lastError: string) {
     const nowMs = yield* Clock.currentTimeMillis
-    yield* letters.add({ id: ids.next("dlv", nowMs), ...delivery, attempts, lastError, failedAtMs: nowMs })
+    const { retried, ...event } = delivery
+    const id = retried?.letterId ?? ids.next("dlv", nowMs)
+    yield* letters.add({ ...event, id, attempts, lastError, failedAtMs: nowMs, retriedAtMs: null })
     yield* Metric.update(counters.dead, 1)
     yield* Effect.logWarning("a webhook delivery failed; the event is stored as a dead letter").pipe(
       annotated(delivery, lastError)

@@ -42,7 +42,12 @@ const ofAdmins = [
   "GET /v1/admin/providers",
   "GET /v1/admin/providers/1",
   "GET /v1/admin/settings",
+  "GET /v1/admin/audit",
+  "GET /v1/admin/webhooks",
+  "GET /v1/admin/webhooks/deliveries",
   "GET /v1/admin/webhooks/dead-letters",
+  "POST /v1/admin/webhooks/dead-letters/retry",
+  "POST /v1/admin/webhooks/dead-letters/1/retry",
   "GET /v1/admin/users",
   "POST /v1/admin/users",
   "PATCH /v1/admin/users/1",
@@ -66,7 +71,9 @@ const ofUsers = [
 const byCode = ["POST /auth/register/email/start", "POST /auth/register/email/verify"]
 const byOAuth = ["GET /auth/oauth/google/start", "GET /auth/oauth/google/callback"]
 const oneGeneration = ofKeys.concat(ofAdmins, ofUsers).filter((endpoint) => endpoint.includes("generations/1"))
-const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter((endpoint) => /^(?:POST|PATCH)/.test(endpoint))
+const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter(
+  (endpoint) => /^(?:POST|PATCH)/.test(endpoint) && !endpoint.endsWith("dead-letters/1/retry")
+)
 
 /**
  * The endpoints that can send the reason. Null: it occurs only without an endpoint, or before one
@@ -103,6 +110,8 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
       return reason.code === "invalid_encoding" ? withBody : metered
     case "NotFound":
       switch (reason.what) {
+        case "dead_letter":
+          return ["POST /v1/admin/webhooks/dead-letters/1/retry"]
         case "generation":
           return oneGeneration
         case "provider":

@@ -87,6 +87,9 @@ it.effect("a query string accepts only the parameters of its endpoint, also if t
       ["GET", "/v1/admin/models?limt=1"],
       ["GET", "/v1/admin/providers?limt=1"],
       ["GET", "/v1/admin/providers/mock?limt=1"],
+      ["GET", "/v1/admin/audit?limt=1"],
+      ["GET", "/v1/admin/webhooks?limt=1"],
+      ["GET", "/v1/admin/webhooks/deliveries?limt=1"],
       ["GET", "/v1/admin/webhooks/dead-letters?limt=1"]
     ] as const) {
       assert.deepStrictEqual(yield* faultsOf(method, path), extra("query.limt"), path)

@@ -2,6 +2,7 @@
  * An example of each operation's request and successful reply, for the OpenAPI document. Tests
  * decode them with the schemas of the endpoints.
  */
+import { operationExamples } from "./ExamplesOfOperations.ts"
 import {
   account,
   adminGeneration,
@@ -156,23 +157,6 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "series.read": { response: series },
   "adminGenerations.get": { response: adminGeneration },
   "adminGenerations.list": { response: page(adminGeneration) },
-  "adminAudit.list": {
-    response: page({
-      id: "aud_01a2c7b0a1e24c7d9d0b6f2a8c4e1f35",
-      created_at: at,
-      action: "key.change",
-      outcome: "done",
-      actor: "admin",
-      actor_id: "usr_01a2c7b0a1e24c7d9d0b6f2a8c4e1f36",
-      actor_name: "ann@example.com",
-      address: "203.0.113.7",
-      request_id: "req_01a2c7b0a1e24c7d9d0b6f2a8c4e1f37",
-      target: keyId,
-      target_name: "production",
-      details: { members: ["monthly_budget_usd"] },
-      count: 1
-    })
-  },
   "adminRequests.list": { response: page(requestRow) },
   "ownedRequests.list": { response: page(requestRow) },
   "adminUsage.read": { response: report },
@@ -184,19 +168,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "adminSettings.read": {
     response: { object: "settings", settings: { port: 8_787, cache: { when: "deterministic" } } }
   },
-  "adminWebhooks.deadLetters": {
-    response: page({
-      id: "dlv_01a2c7b0a1e24c7d9d0b6f2a8c4e1f35",
-      event_id: "evt_01a2c7b0a1e24c7d9d0b6f2a8c4e1f36",
-      type: "budget.exhausted",
-      url: "https://hooks.example.com/tollgate",
-      body: "{}",
-      attempts: 6,
-      last_error: "status 500",
-      created_at: at,
-      failed_at: at
-    })
-  },
+  ...operationExamples,
   "auth.start": {
     request: { email: "ann@example.com" },
     response: {

@@ -92,6 +92,22 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     "Shows how one provider does, and when its circuits opened and closed.",
     "The provider, with its outages."
   ),
+  "adminWebhooks.list": words(
+    "Lists the webhooks of the settings, and former ones with deliveries, with what waits and what failed.",
+    "The webhooks."
+  ),
+  "adminWebhooks.deliveries": words(
+    `Lists the deliveries that wait, and those of the last day that ended. ${list}`,
+    "A page of deliveries."
+  ),
+  "adminWebhooks.retry": words(
+    "Queues an event again, signed anew and under its own event id. A repeated call has no effect until it fails again.",
+    "The event."
+  ),
+  "adminWebhooks.retryAll": words(
+    "Queues the newest thousand undelivered events again, of one address or of all.",
+    "How many were queued."
+  ),
   "adminWebhooks.deadLetters": words(`Lists the events that no webhook accepted. ${list}`, "A page of events."),
   "auth.start": words(
     "Sends a code by e-mail or SMS. `email` or `phone` is required, by the channel. The answer does not tell whether the account exists.",
@@ -221,6 +237,7 @@ export const tagWords: Readonly<Record<string, string>> = {
   Messages: "Anthropic's Messages API, over every provider.",
   Responses: "OpenAI's Responses API, over every provider.",
   "Responses: stored": "Responses that were kept for their key.",
+  "Administration: audit": "Who changed what, when and from where.",
   "Administration: requests": "All requests, refused ones too.",
   "Portal: requests": "The requests of a user's own keys, refused ones too.",
   Embeddings: "OpenAI's embeddings.",

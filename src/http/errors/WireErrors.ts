@@ -130,7 +130,7 @@ export const wireOf = (reason: Reason): Wire => {
         message:
           reason.what === "route"
             ? `There is no route ${reason.id}.${typeof reason.meant === "string" ? ` Did you mean ${reason.meant}?` : ""} GET /openapi.json lists all routes.`
-            : `There is no such ${reason.what}.`,
+            : `There is no such ${reason.what.replace("_", " ")}.`,
         retryable: false
       }
     case "MethodNotAllowed":

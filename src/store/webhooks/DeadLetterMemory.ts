@@ -1,20 +1,25 @@
 /** Dead letters in memory, for tests and trials: lost when the process ends. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { type DeadLetter, DeadLetterStore } from "./DeadLetterStore.ts"
 
 /** Each build starts empty. */
 export const layer = Layer.sync(DeadLetterStore, () => {
   const letters = new Map<string, DeadLetter>()
   return {
-    add: (letter) =>
+    add: (letter) => Effect.sync(() => void letters.set(letter.id, letter)),
+
+    get: (id) => Effect.sync(() => Option.fromUndefinedOr(letters.get(id))),
+
+    markRetried: (id, retriedAtMs) =>
       Effect.sync(() => {
-        if (!letters.has(letter.id)) letters.set(letter.id, letter)
+        const letter = letters.get(id)
+        if (letter !== undefined) letters.set(id, { ...letter, retriedAtMs })
       }),
 
     list: ({ cursor, limit }) =>
       Effect.sync(() => {
         const found = [...letters.values()]
-          .filter(({ id }) => cursor === null || id < cursor)
+          .filter(({ id, retriedAtMs }) => retriedAtMs === null && (cursor === null || id < cursor))
           .toSorted((a, b) => (a.id < b.id ? 1 : -1))
         const page = found.slice(0, limit)
         return { letters: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }

@@ -1,5 +1,5 @@
 /** Events that a webhook did not accept, stored for the operator. */
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type EventType } from "../../domain/Events.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -17,6 +17,8 @@ export interface DeadLetter {
   readonly lastError: string
   readonly createdAtMs: number
   readonly failedAtMs: number
+  /** When it was queued again; null: it was not, or it failed again since. */
+  readonly retriedAtMs: number | null
 }
 
 export interface DeadLetterPage {
@@ -28,13 +30,16 @@ export interface DeadLetterPage {
 export class DeadLetterStore extends Context.Service<
   DeadLetterStore,
   {
-    /** Stores a dead letter. A second call with the same id has no effect. */
+    /** Stores a dead letter. One with the same id is replaced. */
     readonly add: (letter: DeadLetter) => Effect.Effect<void, StoreError>
-    /** `limit` is at least 1. */
+    /** Those that were not retried. `limit` is at least 1. */
     readonly list: (page: {
       readonly limit: number
       readonly cursor: string | null
     }) => Effect.Effect<DeadLetterPage, StoreError>
+    readonly get: (id: string) => Effect.Effect<Option.Option<DeadLetter>, StoreError>
+    /** Marks a letter as queued again. */
+    readonly markRetried: (id: string, retriedAtMs: number) => Effect.Effect<void, StoreError>
     /** Deletes the letters that failed before a moment. */
     readonly deleteBefore: (failedAtMs: number) => Effect.Effect<void, StoreError>
   }

@@ -10,6 +10,7 @@ import { PersistedQueue } from "effect/persistence"
 import { hash } from "node:crypto"
 import { EventType } from "../../domain/Events.ts"
 import { databaseError, guard } from "../sql/SqlErrors.ts"
+import { type AddressSummary, type DeliveryQuery, type DeliveryRecord, deliveryRecords } from "./DeliveryRecords.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** An event for one address. */
@@ -19,7 +20,9 @@ export const Delivery = Schema.Struct({
   type: EventType,
   url: Schema.String,
   body: Schema.String,
-  createdAtMs: Schema.Finite
+  createdAtMs: Schema.Finite,
+  /** The dead letter that is sent again. It is queued once for each of its failures. */
+  retried: Schema.optionalKey(Schema.Struct({ letterId: Schema.String, failedAtMs: Schema.Finite }))
 })
 export type Delivery = typeof Delivery.Type
 
@@ -62,6 +65,9 @@ export class DeliveryQueue extends Context.Service<
     ) => Effect.Effect<void, E | StoreError>
     /** The addresses with queued deliveries. */
     readonly addresses: Effect.Effect<ReadonlyArray<string>, StoreError>
+    /** Newest first. At most `limit`. */
+    readonly list: (query: DeliveryQuery) => Effect.Effect<ReadonlyArray<DeliveryRecord>, StoreError>
+    readonly summaries: Effect.Effect<ReadonlyArray<AddressSummary>, StoreError>
   }
 >()("tollgate/store/webhooks/DeliveryQueue") {
   static readonly layer = (options: DeliveryQueueOptions = {}) =>
@@ -74,27 +80,32 @@ export class DeliveryQueue extends Context.Service<
           WHERE queue_name = ${nameOf(url)} AND state = 'pending' OFFSET ${mostWaiting - 1} LIMIT 1`
         const urls = sql<{ readonly url: string }>`SELECT DISTINCT element::json->>'url' AS url
           FROM webhook_queue WHERE state = 'pending'`
-        return yield* makeQueue(
-          (url) => Effect.map(guard(found(url)), (rows) => rows.length > 0),
-          Effect.map(guard(urls), (rows) => rows.map(({ url }) => url))
-        )
+        return {
+          ...(yield* makeQueue(
+            (url) => Effect.map(guard(found(url)), (rows) => rows.length > 0),
+            Effect.map(guard(urls), (rows) => rows.map(({ url }) => url))
+          )),
+          ...deliveryRecords(sql)
+        }
       })
     ).pipe(Layer.provide(factory(Layer.effect(PersistedQueue.PersistedQueueStore, tableStore))))
 
-  /** Each build starts empty. */
+  /** Each build starts empty, and keeps no record of deliveries. */
   static readonly layerMemory = (options: DeliveryQueueOptions = {}) =>
     Layer.effect(
       DeliveryQueue,
       Effect.gen(function* () {
         const { mostWaiting = MOST_WAITING } = options
         const waiting = new Map<string, string>()
-        const keyOf = ({ eventId, url }: Delivery) => `${eventId} ${url}`
+        const keyOf = (delivery: Delivery) => `${queueIdOf(delivery)} ${delivery.url}`
         const queue = yield* makeQueue(
           (url) => Effect.sync(() => [...waiting.values()].filter((other) => other === url).length >= mostWaiting),
           Effect.sync(() => [...new Set(waiting.values())])
         )
         return {
           ...queue,
+          list: () => Effect.succeed([]),
+          summaries: Effect.succeed([]),
           offer: (delivery) =>
             Effect.tap(queue.offer(delivery), (isKept) =>
               Effect.sync(() => void (isKept && waiting.set(keyOf(delivery), delivery.url)))
@@ -108,6 +119,10 @@ export class DeliveryQueue extends Context.Service<
     ).pipe(Layer.provide(factory(PersistedQueue.layerStoreMemory)))
 }
 
+/** The queue takes a delivery once with each id. */
+const queueIdOf = ({ eventId, retried }: Delivery): string =>
+  retried === undefined ? eventId : `${retried.letterId} ${retried.failedAtMs}`
+
 /** A name of bounded length, because addresses may be long. */
 const nameOf = (url: string): string => hash("sha256", url, "hex")
 
@@ -115,7 +130,7 @@ const makeQueue = (
   isFull: (url: string) => Effect.Effect<boolean, StoreError>,
   addresses: Effect.Effect<ReadonlyArray<string>, StoreError>
 ) =>
-  Effect.map(PersistedQueue.PersistedQueueFactory, (queues): DeliveryQueue["Service"] => {
+  Effect.map(PersistedQueue.PersistedQueueFactory, (queues): Omit<DeliveryQueue["Service"], "list" | "summaries"> => {
     const queueOf = (url: string) =>
       queues.make({ name: nameOf(url), schema: Delivery, maxAttempts: MOST_ATTEMPTS, retrySchedule: pauses })
     return {
@@ -123,7 +138,7 @@ const makeQueue = (
       offer: Effect.fnUntraced(function* (delivery) {
         if (yield* isFull(delivery.url)) return false
         const queue = yield* queueOf(delivery.url)
-        yield* queue.offer(delivery, { id: delivery.eventId }).pipe(
+        yield* queue.offer(delivery, { id: queueIdOf(delivery) }).pipe(
           Effect.catchTag("SchemaError", Effect.die),
           Effect.mapError(databaseError),
           Effect.timeoutOrElse({

@@ -20,7 +20,8 @@ it.effect("an admin reads dead letters, newest first", () =>
         attempts: 11,
         lastError: "status 500",
         createdAtMs: 0,
-        failedAtMs: 1_000
+        failedAtMs: 1_000,
+        retriedAtMs: null
       })
     }
     const path = "/v1/admin/webhooks/dead-letters"
@@ -38,7 +39,8 @@ it.effect("an admin reads dead letters, newest first", () =>
       attempts: 11,
       last_error: "status 500",
       created_at: "1970-01-01T00:00:00.000Z",
-      failed_at: "1970-01-01T00:00:01.000Z"
+      failed_at: "1970-01-01T00:00:01.000Z",
+      retried_at: null
     })
     assert.deepStrictEqual([first.object, first.has_more, first.next_cursor], ["list", true, idOf(2)])
     const { body: last } = yield* list(`?cursor=${first.next_cursor}`)

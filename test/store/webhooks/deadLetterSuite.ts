@@ -1,6 +1,6 @@
 /** The guarantees of every `DeadLetterStore`, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { type DeadLetter, DeadLetterStore } from "../../../src/store/webhooks/DeadLetterStore.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
@@ -15,6 +15,7 @@ const letter = (id: string, overrides: Partial<DeadLetter> = {}): DeadLetter => 
   lastError: "status 500",
   createdAtMs: T0,
   failedAtMs: T0,
+  retriedAtMs: null,
   ...overrides
 })
 
@@ -25,11 +26,18 @@ export const deadLetterSuite = (it: Vitest.MethodsNonLive<DeadLetterStore>): voi
         const store = yield* DeadLetterStore
         const letters = ["dlv_3", "dlv_1", "dlv_2"].map((id) => letter(id))
         for (const one of letters) yield* store.add(one)
-        yield* store.add(letter("dlv_2", { attempts: 1 }))
+        yield* store.add(letter("dlv_2", { attempts: 1, retriedAtMs: T0 }))
+        yield* store.add(letter("dlv_2"))
         const first = yield* store.list({ limit: 2, cursor: null })
         assert.deepStrictEqual(first, { letters: [letter("dlv_3"), letter("dlv_2")], nextCursor: "dlv_2" })
         const last = yield* store.list({ limit: 2, cursor: first.nextCursor })
         assert.deepStrictEqual(last, { letters: [letter("dlv_1")], nextCursor: null })
+
+        yield* store.markRetried("dlv_1", T0 + 2)
+        assert.deepStrictEqual(yield* store.get("dlv_1"), Option.some(letter("dlv_1", { retriedAtMs: T0 + 2 })))
+        assert.deepStrictEqual(yield* store.get("dlv_9"), Option.none())
+        const open = yield* store.list({ limit: 3, cursor: null })
+        assert.deepStrictEqual(open, { letters: [letter("dlv_3"), letter("dlv_2")], nextCursor: null })
 
         yield* store.add(letter("dlv_4", { failedAtMs: T0 + 1 }))
         yield* store.deleteBefore(T0 + 1)
