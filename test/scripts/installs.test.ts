@@ -28,7 +28,7 @@ const script = (file: string, text: string): void => {
 }
 
 /** The machine's own tools that the scripts use. */
-const tools = "cat chmod cmp cp cut dirname du find grep head mkdir mktemp rm".split(" ")
+const tools = "cat chmod cmp cp cut dirname du find grep head mkdir mktemp rm sed".split(" ")
 const findTool = (name: string): string => {
   const found = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name))
   return found.find((file) => existsSync(file)) ?? assert.fail(`no ${name}`)
@@ -187,14 +187,29 @@ describe("scripts/start", () => {
     rmSync(join(tree, "node_modules/.installed-lock.json"))
     for (const [name, lock] of Object.entries(markers)) writeFileSync(join(tree, "node_modules", name), lock)
     mkdirSync(join(tree, "src"))
-    writeFileSync(join(tree, "src/main.ts"), `console.log("started", ...process.argv.slice(2))`)
+    writeFileSync(join(tree, "src/main.ts"), `console.log("started", process.env.TOLLGATE_PORT)`)
     return tree
   }
   const installs = (tree: string) => {
     const { calls, status, stdout } = runScript("start", tree, "--port", "0")
-    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "started --port 0\n" })
+    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "started 0\n" })
     return (calls ?? "").match(/^npm ci .*$/m)?.[0].includes("--omit=dev") ?? null
   }
+
+  it("takes a port, tells its usage and version, and starts nothing with an argument that it does not know", () => {
+    const tree = treeWith({ ".installed-lock-run.json": "{}" })
+    writeFileSync(join(tree, "package.json"), '{\n  "name": "tollgate",\n  "version": "1.2.3",\n  "private": true\n}\n')
+    const run = (...args: ReadonlyArray<string>) => {
+      const { status, stderr, stdout } = runScript("start", tree, ...args)
+      return { status, said: (stdout + stderr).split("\n", 1)[0] }
+    }
+    const usage = "Usage: ./scripts/start [--port PORT]"
+    assert.deepStrictEqual(run("--port=9000"), { status: 0, said: "started 9000" })
+    assert.deepStrictEqual(run("--help"), { status: 0, said: usage })
+    assert.deepStrictEqual(run("--version"), { status: 0, said: "1.2.3" })
+    assert.deepStrictEqual(run("--prot", "9000"), { status: 2, said: "scripts/start: unknown argument --prot" })
+    assert.deepStrictEqual(run("--port"), { status: 2, said: "scripts/start: --port needs a number" })
+  })
 
   it("installs what runs the gateway, once", () => {
     const tree = treeWith({})
