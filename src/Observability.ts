@@ -4,6 +4,7 @@
  */
 import { Cause, Context, Console, Effect, Exit, Layer, Logger, type LogLevel, References, Tracer } from "effect"
 import { randomUUID } from "node:crypto"
+import { messagesOf } from "./domain/Errors.ts"
 import { gatedTracer, Tracing } from "./domain/Tracing.ts"
 import { loggerOf } from "./observability/Logs.ts"
 import { registerProcessMetrics } from "./observability/ProcessMetrics.ts"
@@ -67,13 +68,6 @@ export const reportFailure = <A, E extends Error, R>(self: Effect.Effect<A, E, R
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const expected = cause.reasons.find((reason) => reason._tag === "Fail")?.error
     return Console.error(
-      `tollgate cannot continue: ${expected === undefined ? Cause.pretty(cause) : explain(expected)}`
+      `tollgate cannot continue: ${expected === undefined ? Cause.pretty(cause) : messagesOf(expected).join(": ")}`
     )
   })
-
-/** An error's message followed by those of its causes. */
-const explain = (error: Error): string => {
-  const messages: Array<string> = []
-  for (let at: unknown = error; at instanceof Error && messages.length < 5; at = at.cause) messages.push(at.message)
-  return [...new Set(messages)].filter((message) => message !== "").join(": ")
-}

@@ -22,6 +22,7 @@ import * as KeyRepoSql from "./store/keys/KeyRepoSql.ts"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
+import { messagesOf } from "./domain/Errors.ts"
 import { Circuits } from "./gateway/health/Circuits.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
@@ -85,25 +86,30 @@ const secretStore = (settings: SettingsShape) =>
   settings.databaseUrl === null ? SecretStoreFiles.layer(join(settings.dataDir, "secrets")) : SecretStoreSql.layer
 
 /**
- * Waits up to a minute for a database or Redis that does not answer yet. A server that refuses the
- * connection is not tried again.
+ * Waits up to a minute for a database or Redis that does not answer yet, and logs why at first and
+ * every ten seconds. A server that refuses the connection is not tried again.
  */
 const waitForStore = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
   const isTransient = (error: unknown) => error instanceof StoreError && !isRefusal(error)
+  let tries = 0
   return Layer.effectContext(
     Layer.build(Layer.fresh(store)).pipe(
       Effect.tapError((error) =>
-        error instanceof StoreError && isTransient(error) ? Effect.logWarning(notYet(error)) : Effect.void
+        error instanceof StoreError && isTransient(error) && tries++ % 10 === 0
+          ? Effect.logWarning(notYet(error))
+          : Effect.void
       ),
       Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: isTransient })
     )
   )
 }
 
-const notYet = ({ cause, dependency }: StoreError): string =>
-  dependency === "database"
-    ? "the database does not answer yet; retrying"
-    : `${cause instanceof Error ? cause.message : "Redis does not answer"}; retrying`
+const notYet = (error: StoreError): string => {
+  const why = messagesOf(error.cause).at(-1) ?? "no reason given"
+  return error.dependency === "database"
+    ? `the database does not answer (${why}): trying for a minute. DATABASE_URL names its host`
+    : `${why}: trying for a minute. REDIS_URL names its host`
+}
 
 /**
  * State that processes share through Redis: limits, circuits, provider statistics, places of

@@ -235,3 +235,10 @@ export class GatewayError extends Data.TaggedError("GatewayError")<{ readonly re
 
 /** Shorthand for `new GatewayError({ reason })`. */
 export const gatewayError = (reason: Reason): GatewayError => new GatewayError({ reason })
+
+/** The words of an error and its causes, outermost first, each once. At most five are read. */
+export const messagesOf = (error: unknown): ReadonlyArray<string> => {
+  const messages: Array<string> = []
+  for (let at = error; at instanceof Error && messages.length < 5; at = at.cause) messages.push(at.message)
+  return [...new Set(messages)].filter((message) => message !== "")
+}

@@ -22,10 +22,16 @@ export const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> =>
   return source.readFile(file).pipe(
     Effect.map((text) => {
       if (text !== null) return decodeConfig(file, text, env)
-      return named === undefined ? emptyConfig : unreadable("names a file that does not exist")
+      return named === undefined ? emptyConfig : unreadable(`names a file that does not exist: ${file}`)
     }),
     Effect.catch(({ code }) =>
-      Effect.succeed(unreadable(`${named === undefined ? "is" : "names"} a file that cannot be read (${code})`))
+      Effect.succeed(
+        unreadable(
+          named === undefined
+            ? `is a file that cannot be read (${code})`
+            : `names a file that cannot be read: ${named} (${code})`
+        )
+      )
     )
   )
 }

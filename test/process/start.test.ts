@@ -122,7 +122,7 @@ describe("a start without settings", () => {
       const directory = yield* temporaryDirectory
       const first = yield* startGateway({ directory })
       const said = yield* refusedStart({ directory })
-      assert.include(said, "is in use by another process")
+      assert.include(said, `is in use by another process (${first.pid}). Stop that process, or set TOLLGATE_DATA_DIR`)
       assert.include(said, ".tollgate")
       assert.strictEqual((yield* first.send("/health")).status, 200)
     })
@@ -182,7 +182,7 @@ describe("a start that cannot succeed", () => {
     })
   )
 
-  it.live("says that the port is taken", () =>
+  it.live("says that the port is taken, by which process, and what to set", () =>
     Effect.gen(function* () {
       const port = yield* Effect.acquireRelease(
         Effect.promise(async () => {
@@ -193,8 +193,8 @@ describe("a start that cannot succeed", () => {
         (server) => Effect.sync(() => void server.close())
       ).pipe(Effect.map((server) => (server.address() as AddressInfo).port))
       const said = yield* refusedStart({ env: { ...(yield* postgresEnv), TOLLGATE_PORT: String(port) } })
-      assert.include(said, String(port))
-      assert.match(said, /in use/i)
+      const who = process.platform === "linux" ? `process ${process.pid}` : "another program"
+      assert.include(said, `${who} listens on port ${port} already. Stop it, or set TOLLGATE_PORT to another port`)
     })
   )
 
@@ -208,11 +208,28 @@ describe("a start that cannot succeed", () => {
     })
   )
 
+  it.live("says that this machine does not have the address", () =>
+    Effect.gen(function* () {
+      const said = yield* refusedStart({ env: { ...(yield* postgresEnv), TOLLGATE_HOST: "192.0.2.1" } })
+      assert.include(said, "this machine has no address 192.0.2.1. Set TOLLGATE_HOST")
+    })
+  )
+
+  it.live("says why the database does not answer, and waits for it", () =>
+    Effect.gen(function* () {
+      const url = "postgres://someone:a-password-of-postgres@127.0.0.1:1/tollgate"
+      const starting = yield* launchGateway({ env: { DATABASE_URL: url } })
+      const said = yield* starting.printed("trying for a minute")
+      assert.include(said, "the database does not answer (connect ECONNREFUSED 127.0.0.1:1)")
+      assert.deepStrictEqual(yield* starting.stop, { code: 0, signal: null })
+    })
+  )
+
   it.live("says that Redis does not answer, without its password, and waits for it", () =>
     Effect.gen(function* () {
       const url = "redis://:a-password-of-redis@127.0.0.1:1"
       const starting = yield* launchGateway({ env: { ...(yield* postgresEnv), REDIS_URL: url } })
-      const said = yield* starting.printed("retrying")
+      const said = yield* starting.printed("trying for a minute")
       assert.include(said, "Redis at 127.0.0.1:1 does not answer")
       assert.deepStrictEqual(yield* starting.stop, { code: 0, signal: null })
     })

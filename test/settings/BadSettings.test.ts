@@ -140,7 +140,7 @@ describe("a wrong environment", () => {
     [{ TOLLGATE_COLOUR_OF_THE_SKY: "1" }, `TOLLGATE_COLOUR_OF_THE_SKY is unknown; expected ${known}`],
     [
       { TOLLGATE_CONFIG: "gone.yaml" },
-      "TOLLGATE_CONFIG names a file that does not exist; expected the path of a YAML file that can be read"
+      "TOLLGATE_CONFIG names a file that does not exist: gone.yaml; expected the path of a YAML file that can be read"
     ],
     [
       { OPENAI_API_KEY: "hun ter2" },
@@ -187,11 +187,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, responses, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, responses, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -552,7 +552,7 @@ it.effect("a file that cannot be read is a fault of the setting that names it", 
     const byDefault = yield* Effect.flip(Settings.load(unreadable({})))
     const expected = "the path of a YAML file that can be read"
     assert.deepStrictEqual(named.faults, [
-      { setting: "TOLLGATE_CONFIG", problem: "names a file that cannot be read (EACCES)", expected }
+      { setting: "TOLLGATE_CONFIG", problem: "names a file that cannot be read: a.yaml (EACCES)", expected }
     ])
     assert.deepStrictEqual(byDefault.faults, [
       { setting: "./tollgate.yaml", problem: "is a file that cannot be read (EACCES)", expected }

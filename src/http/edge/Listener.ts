@@ -10,6 +10,7 @@ import { createServer, type Server, type ServerResponse, STATUS_CODES } from "no
 import { type Duplex } from "node:stream"
 import { gatewayError, Overloaded, RequestUnreadable } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
+import { listenFault } from "./ListenFault.ts"
 import { textOf } from "../errors/ErrorResponse.ts"
 
 export interface ListenerOptions {
@@ -114,7 +115,11 @@ export class Listener extends Context.Service<
           host,
           port,
           gracefulShutdownTimeout: Duration.millis(drainTimeoutMs)
-        })
+        }).pipe(
+          Layer.catchTag("ServeError", (error) =>
+            Layer.effectContext(Effect.fail(listenFault({ host, port, setting: "TOLLGATE_PORT" })(error)))
+          )
+        )
       )
     )
 }

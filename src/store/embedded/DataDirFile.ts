@@ -2,7 +2,7 @@
  * The lock file that a process holds while it uses a data directory. It is plain Node, because the
  * lock is taken before Effect is loaded.
  */
-import { chmodSync, mkdirSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
@@ -18,5 +18,15 @@ export const openLockFile = (directory: string): DatabaseSync => {
   return file
 }
 
+/** Names the process that has the lock, for the message of another one. It is no lock itself. */
+const pidFile = (directory: string): string => join(directory, "tollgate.pid")
+
 /** Throws SQLite's error 5 (busy) when another process holds the lock. */
-export const lock = (file: DatabaseSync): void => file.exec("BEGIN EXCLUSIVE")
+export const lock = (file: DatabaseSync, directory: string): void => {
+  file.exec("BEGIN EXCLUSIVE")
+  writeFileSync(pidFile(directory), `${process.pid}\n`, { mode: 0o600 })
+}
+
+/** The process that locked the directory last, such as "1234". Empty if it is not known. */
+export const lastHolder = (directory: string): string =>
+  existsSync(pidFile(directory)) ? readFileSync(pidFile(directory), "utf8").trim() : ""

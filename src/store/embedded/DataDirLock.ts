@@ -8,7 +8,12 @@
  */
 import { Data, Effect, type Scope } from "effect"
 import { type DatabaseSync } from "node:sqlite"
-import { lock, openLockFile } from "./DataDirFile.ts"
+import { lastHolder, lock, openLockFile } from "./DataDirFile.ts"
+
+const holderOf = (directory: string): string => {
+  const pid = lastHolder(directory)
+  return pid === "" ? "" : ` (${pid})`
+}
 
 /**
  * `in_use`: another process holds the directory. `unusable`: it cannot be created or written, and
@@ -19,10 +24,15 @@ export class DataDirError extends Data.TaggedError("DataDirError")<{
   readonly reason: "in_use" | "unusable"
   readonly cause: unknown
 }> {
+  /** Read when the lock failed: the message may be asked for later. */
+  readonly #holder = this.reason === "in_use" ? holderOf(this.directory) : ""
+
   override get message(): string {
     return this.reason === "in_use"
-      ? `the data directory ${this.directory} is in use by another process`
-      : `the data directory ${this.directory} cannot be used: ${String(this.cause)}`
+      ? `the data directory ${this.directory} is in use by another process${this.#holder}. ` +
+          "Stop that process, or set TOLLGATE_DATA_DIR to another directory"
+      : `the data directory ${this.directory} cannot be used. Let this user write to it, or set ` +
+          `TOLLGATE_DATA_DIR to another directory`
   }
 }
 
@@ -45,4 +55,4 @@ export const lockDataDir = (directory: string, held?: DatabaseSync): Effect.Effe
   Effect.acquireRelease(
     held === undefined ? attempt(directory, () => openLockFile(directory)) : Effect.succeed(held),
     (file) => Effect.sync(() => file.close())
-  ).pipe(Effect.flatMap((file) => (held === undefined ? attempt(directory, () => lock(file)) : Effect.void)))
+  ).pipe(Effect.flatMap((file) => (held === undefined ? attempt(directory, () => lock(file, directory)) : Effect.void)))

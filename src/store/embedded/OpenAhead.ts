@@ -36,7 +36,7 @@ export const startThread = (dataDir: string): Worker =>
 
 const open = (dataDir: string): void => {
   const file = openLockFile(dataDir)
-  lock(file)
+  lock(file, dataDir)
   const thread = startThread(dataDir)
   opened.set(dataDir, { file, thread })
   const forget = () => {

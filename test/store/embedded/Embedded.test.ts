@@ -117,7 +117,8 @@ it.effect("refuses a second process on one directory, with its name, and the sam
     const { child } = yield* writing(dataDir, 1)
     const second = yield* writing(dataDir, 2)
     assert.deepStrictEqual(second.printed, [
-      `refused: in_use: the data directory ${dataDir} is in use by another process`
+      `refused: in_use: the data directory ${dataDir} is in use by another process (${child.pid}). ` +
+        "Stop that process, or set TOLLGATE_DATA_DIR to another directory"
     ])
     const here = yield* Effect.flip(Effect.scoped(Layer.build(Layer.fresh(Sql.layerEmbedded({ dataDir })))))
     assert.isTrue(here._tag === "DataDirError" && here.reason === "in_use" && here.directory === dataDir)
