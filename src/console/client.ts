@@ -37,6 +37,8 @@ export interface Call {
   /** An API key that replaces the session's credential. */
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Arrives even if the page is left meanwhile. */
+  readonly keepalive?: boolean
   /** Authenticated by the refresh cookie: a 401 is final and starts no renewal. */
   readonly isSignIn?: boolean
 }
@@ -49,12 +51,16 @@ const credential = (key: string | undefined): Readonly<Record<string, string>> =
 }
 
 /** The response, whatever its status. Throws a `Failure` with status 0 if there is none. */
-export const send = async (path: string, { body, headers, key, method, signal }: Call = {}): Promise<Response> => {
+export const send = async (
+  path: string,
+  { body, headers, keepalive = false, key, method, signal }: Call = {}
+): Promise<Response> => {
   try {
     return await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
       credentials: "same-origin",
       cache: "no-store",
+      keepalive,
       headers: {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...credential(key),

@@ -51,10 +51,16 @@ export const takeWanted = (): string | null => {
   return wanted
 }
 
-/** Forgets all credentials in this tab. */
+/** The address of the tab's own API key. The secret is not stored. */
+export const BORROWED_KEY = "tollgate.borrowed-key"
+/** The playground's thread. */
+export const THREAD = "tollgate.playground"
+
+/** Forgets all credentials in this tab. Without a notice, the user signed out: the thread goes. */
 export const leave = (notice?: string): void => {
   sessionStorage.removeItem(NAME)
   localStorage.removeItem(SIGNED_IN)
+  if (notice === undefined) sessionStorage.removeItem(THREAD)
   playKey.set(null)
   session.set(notice === undefined ? { kind: "none" } : { kind: "none", notice })
 }
