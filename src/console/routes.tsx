@@ -5,7 +5,7 @@ import { AllUsage } from "./usage/AllUsage.tsx"
 import { Keys } from "./keys/Keys.tsx"
 import { Overview } from "./overview/Overview.tsx"
 import { OwnUsage } from "./usage/OwnUsage.tsx"
-import { Playground } from "./playground/Playground.tsx"
+import { LazyPage } from "./parts/LazyPage.tsx"
 import { Privacy } from "./privacy/Privacy.tsx"
 import { Providers } from "./providers/Providers.tsx"
 import { Request } from "./requests/Request.tsx"
@@ -43,8 +43,16 @@ const requestsOf = (source: Source, group: string): PageEntry => ({
   show: (id) => (id === "" ? <Requests source={source} /> : <Request key={id} id={id} source={source} />)
 })
 
+const playground = (
+  <LazyPage
+    title="Playground"
+    lead="Real calls, on the key's budget and limits."
+    load={async () => (await import("./playground/Playground.tsx")).Playground}
+  />
+)
+
 const trying: ReadonlyArray<PageEntry> = [
-  { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => <Playground /> },
+  { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => playground },
   { to: "/privacy", title: "Privacy", group: "Try", icon: "privacy", show: () => <Privacy /> }
 ]
 

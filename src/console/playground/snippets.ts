@@ -1,6 +1,25 @@
-/** A request as code. The key is an environment variable, never the secret itself. */
+/**
+ * A request as code. The key and the gateway's address are environment variables; the secret itself
+ * never is in the code. Pictures are shortened.
+ */
+import { type Members } from "./form.ts"
 
-type Members = Readonly<Record<string, unknown>>
+/** Names the variables, as the first lines of each sample. */
+const comment = (sign: string, origin: string): string => `${sign} export TOLLGATE_URL=${origin} TOLLGATE_API_KEY=tg-…`
+
+const SHOWN_CHARACTERS = 40
+
+/** The body with the data of pictures shortened. */
+export const shortened = (value: unknown): unknown => {
+  if (typeof value === "string") {
+    return value.startsWith("data:image/") && value.length > SHOWN_CHARACTERS
+      ? `${value.slice(0, SHOWN_CHARACTERS)}…`
+      : value
+  }
+  if (Array.isArray(value)) return value.map(shortened)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]))
+}
 
 /** A JSON value as a Python literal. */
 const python = (value: unknown, by = ""): string => {
@@ -19,15 +38,20 @@ const python = (value: unknown, by = ""): string => {
 
 export const curlOf = (origin: string, body: Members): string => {
   const json = JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`)
-  return `curl ${body["stream"] === true ? "-N " : ""}${origin}/v1/chat/completions \\
-  -H "Authorization: Bearer $TOLLGATE_KEY" \\
+  return `${comment("#", origin)}
+curl ${body["stream"] === true ? "-N " : ""}"$TOLLGATE_URL/v1/chat/completions" \\
+  -H "Authorization: Bearer $TOLLGATE_API_KEY" \\
   -H "Content-Type: application/json" \\
   -d '${json}'`
 }
 
-export const typescriptOf = (origin: string, body: Members): string => `import OpenAI from "openai"
+export const typescriptOf = (origin: string, body: Members): string => `${comment("//", origin)}
+import OpenAI from "openai"
 
-const client = new OpenAI({ baseURL: "${origin}/v1", apiKey: process.env["TOLLGATE_KEY"] })
+const client = new OpenAI({
+  baseURL: \`\${process.env["TOLLGATE_URL"]}/v1\`,
+  apiKey: process.env["TOLLGATE_API_KEY"]
+})
 
 const request = ${JSON.stringify(body, null, 2)}
 ${
@@ -39,16 +63,26 @@ console.log(completion.choices[0]?.message.content)`
 }
 `
 
+/** Parameters of the client's own method. The gateway's others go into `extra_body`. */
+const known = new Set(
+  "model messages temperature max_tokens max_completion_tokens top_p seed stop stream response_format reasoning_effort".split(
+    " "
+  )
+)
+
 export const pythonOf = (origin: string, body: Members): string => {
-  const { provider, ...known } = body
+  const further = Object.entries(body).filter(([name]) => !known.has(name))
   const parameters = [
-    ...Object.entries(known).map(([name, value]) => `    ${name}=${python(value, "    ")},`),
-    ...(provider === undefined ? [] : [`    extra_body={"provider": ${python(provider, "    ")}},`])
+    ...Object.entries(body)
+      .filter(([name]) => known.has(name))
+      .map(([name, value]) => `    ${name}=${python(value, "    ")},`),
+    ...(further.length === 0 ? [] : [`    extra_body=${python(Object.fromEntries(further), "    ")},`])
   ].join("\n")
-  return `import os
+  return `${comment("#", origin)}
+import os
 from openai import OpenAI
 
-client = OpenAI(base_url="${origin}/v1", api_key=os.environ["TOLLGATE_KEY"])
+client = OpenAI(base_url=os.environ["TOLLGATE_URL"] + "/v1", api_key=os.environ["TOLLGATE_API_KEY"])
 
 ${
   body["stream"] === true
