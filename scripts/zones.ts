@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|audit/AuditStore|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|outages/OutageStore|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/(?:DeadLetterStore|DeliveryQueue|DeliveryRecords)|Among|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|audit/(?:AuditStore|RefusedCredentialStore)|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|outages/OutageStore|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/(?:DeadLetterStore|DeliveryQueue|DeliveryRecords)|Among|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -216,7 +216,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:alerts\/SentAlerts|audit\/AuditStore|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|audit\/(?:AuditStore|RefusedCredentialStore)|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:Among|StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

@@ -85,6 +85,7 @@ import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
 import * as OutageMemory from "./store/outages/OutageMemory.ts"
 import * as RefusalMemory from "./store/refusals/RefusalMemory.ts"
+import * as RefusedCredentialMemory from "./store/audit/RefusedCredentialMemory.ts"
 import * as AuditMemory from "./store/audit/AuditMemory.ts"
 import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
 import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
@@ -147,7 +148,10 @@ export const memory = Layer.mergeAll(
   SentAlertsMemory.layer,
   DeadLetterMemory.layer,
   RefusalMemory.layer,
-  AuditWriter.layer.pipe(Layer.provide(Ids.layer), Layer.provideMerge(AuditMemory.layer)),
+  AuditWriter.layer.pipe(
+    Layer.provide(Ids.layer),
+    Layer.provideMerge(Layer.merge(AuditMemory.layer, RefusedCredentialMemory.layer))
+  ),
   OutageMemory.layer,
   DeliveryQueue.layerMemory()
 )

@@ -33,6 +33,7 @@ import * as SentAlertsSql from "./store/alerts/SentAlertsSql.ts"
 import * as DeadLetterSql from "./store/webhooks/DeadLetterSql.ts"
 import * as AuditSql from "./store/audit/AuditSql.ts"
 import * as OutageSql from "./store/outages/OutageSql.ts"
+import * as RefusedCredentialSql from "./store/audit/RefusedCredentialSql.ts"
 import * as RefusalSql from "./store/refusals/RefusalSql.ts"
 import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Presence from "./store/processes/Presence.ts"
@@ -56,6 +57,7 @@ const database = (settings: SettingsShape) =>
     DeadLetterSql.layer,
     RefusalSql.layer,
     AuditSql.layer,
+    RefusedCredentialSql.layer,
     OutageSql.layer,
     // Without webhooks there is nothing to deliver, and nobody asks the database for it.
     settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),

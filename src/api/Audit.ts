@@ -39,6 +39,18 @@ const Word = Schema.optionalKey(text(256))
 const format = Schema.Literals(["json", "csv"]).pipe(Schema.withDecodingDefaultKey(Effect.succeed("json" as const)))
 const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv; charset=utf-8" }))
 
+export const RefusedAddressRecord = Schema.Struct({
+  address: described(Schema.String, "The network address. `others`: beyond those that are told apart in a minute."),
+  count: described(Schema.Int, "The refused credentials."),
+  first_at: described(AnsweredMoment, "The minute of the first one."),
+  last_at: described(AnsweredMoment, "The last one."),
+  by_credential: described(
+    Schema.Record(Schema.String, Schema.Int),
+    "Counts by kind: `api_key`, `admin_key`, `admin_session`, `session`, `refresh_token`, `code`, `identity_provider`."
+  )
+}).annotate({ identifier: "RefusedAddress" })
+export type RefusedAddressRecord = typeof RefusedAddressRecord.Type
+
 export class AdminAuditGroup extends HttpApiGroup.make("adminAudit")
   .add(
     HttpApiEndpoint.get("list", "/v1/admin/audit", {
@@ -66,7 +78,23 @@ export class AdminAuditGroup extends HttpApiGroup.make("adminAudit")
         Csv
       ],
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ summary: "List changes of keys, users, grants and sessions, newest first" }))
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "List changes of keys, users, grants and sessions, newest first" })
+    ),
+    HttpApiEndpoint.get("refusedCredentials", "/v1/admin/refused-credentials", {
+      query: {
+        limit: limit(1_000, 100),
+        from: Schema.optionalKey(Moment),
+        to: Schema.optionalKey(Moment),
+        address: described(Word, "A network address.")
+      },
+      success: Schema.Struct({
+        object: Schema.Literal("list"),
+        data: Schema.Array(RefusedAddressRecord),
+        has_more: Schema.Boolean
+      }),
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ summary: "Count refused credentials by network address" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)

@@ -54,6 +54,7 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /v1/admin/generations": "admin",
   "GET /v1/admin/requests": "admin",
   "GET /v1/admin/audit": "admin",
+  "GET /v1/admin/refused-credentials": "admin",
   "GET /v1/admin/usage": "admin",
   "GET /v1/portal/generations/{generation_id}": "session",
   "GET /v1/portal/generations": "session",

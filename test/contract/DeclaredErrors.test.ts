@@ -43,6 +43,7 @@ const ofAdmins = [
   "GET /v1/admin/providers/1",
   "GET /v1/admin/settings",
   "GET /v1/admin/audit",
+  "GET /v1/admin/refused-credentials",
   "GET /v1/admin/webhooks",
   "GET /v1/admin/webhooks/deliveries",
   "GET /v1/admin/webhooks/dead-letters",

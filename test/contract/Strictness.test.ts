@@ -88,6 +88,7 @@ it.effect("a query string accepts only the parameters of its endpoint, also if t
       ["GET", "/v1/admin/providers?limt=1"],
       ["GET", "/v1/admin/providers/mock?limt=1"],
       ["GET", "/v1/admin/audit?limt=1"],
+      ["GET", "/v1/admin/refused-credentials?limt=1"],
       ["GET", "/v1/admin/webhooks?limt=1"],
       ["GET", "/v1/admin/webhooks/deliveries?limt=1"],
       ["GET", "/v1/admin/webhooks/dead-letters?limt=1"]

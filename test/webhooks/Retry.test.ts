@@ -11,6 +11,7 @@ import * as AuditWriter from "../../src/gateway/telemetry/AuditWriter.ts"
 import { WebhookAdmin } from "../../src/gateway/admin/WebhookAdmin.ts"
 import { Outbound } from "../../src/providers/transport/Outbound.ts"
 import * as AuditMemory from "../../src/store/audit/AuditMemory.ts"
+import * as RefusedCredentialMemory from "../../src/store/audit/RefusedCredentialMemory.ts"
 import { AuditStore } from "../../src/store/audit/AuditStore.ts"
 import * as DeadLetterMemory from "../../src/store/webhooks/DeadLetterMemory.ts"
 import { type DeadLetter, DeadLetterStore } from "../../src/store/webhooks/DeadLetterStore.ts"
@@ -62,7 +63,13 @@ it.live("a retried dead letter is posted with its own event id and a new signatu
   Effect.gen(function* () {
     const { received, url } = yield* receiver
     const hooks = [{ url, secret: Redacted.make(secret), events: eventTypes }]
-    const stores = Layer.mergeAll(DeadLetterMemory.layer, DeliveryQueue.layerMemory(), AuditMemory.layer, Ids.layer)
+    const stores = Layer.mergeAll(
+      DeadLetterMemory.layer,
+      DeliveryQueue.layerMemory(),
+      AuditMemory.layer,
+      RefusedCredentialMemory.layer,
+      Ids.layer
+    )
     const services = Layer.mergeAll(
       Layer.provide(WebhookAdmin.layer({ webhooks: hooks }), AuditWriter.layer),
       Layer.provide(Webhooks.layer(hooks), Outbound.layer)

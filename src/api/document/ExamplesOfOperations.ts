@@ -32,6 +32,13 @@ export const operationExamples = {
       count: 1
     })
   },
+  "adminAudit.refusedCredentials": {
+    response: {
+      object: "list",
+      data: [{ address: "203.0.113.7", count: 12, first_at: at, last_at: at, by_credential: { api_key: 12 } }],
+      has_more: false
+    }
+  },
   "adminWebhooks.list": {
     response: {
       object: "list",

@@ -27,6 +27,10 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     `Lists changes of keys, users, grants and sessions, done or refused: who, what, when and from where. ${list}`,
     "A page of events; with `format=csv` all that match, one a line."
   ),
+  "adminAudit.refusedCredentials": words(
+    "Counts refused keys, tokens and codes of the last 30 days by network address, the last one seen first.",
+    "The addresses."
+  ),
   "ownedRequests.list": words(
     `Lists the requests of the user's keys: generations, and requests that were refused before one began. ${list}`,
     "A page of requests; with `format=csv` all that match, one a line."

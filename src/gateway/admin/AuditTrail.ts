@@ -6,6 +6,11 @@ import { type AuditEvent } from "../../domain/Audit.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { isId } from "../../domain/Ids.ts"
 import { type AuditQuery, AuditStore } from "../../store/audit/AuditStore.ts"
+import {
+  type RefusedAddress,
+  RefusedCredentialStore,
+  type RefusedQuery
+} from "../../store/audit/RefusedCredentialStore.ts"
 import { KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { Users } from "../../store/people/Users.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
@@ -27,7 +32,13 @@ const MOST_FOUND = 20
 
 export class AuditTrail extends Context.Service<
   AuditTrail,
-  { readonly list: (query: AuditTrailQuery) => Effect.Effect<AuditPage, GatewayError> }
+  {
+    readonly list: (query: AuditTrailQuery) => Effect.Effect<AuditPage, GatewayError>
+    /** Addresses with refused credentials, the last one seen first. Default: the last 30 days. */
+    readonly refusedCredentials: (
+      query: Partial<RefusedQuery> & { readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<RefusedAddress>, GatewayError>
+  }
 >()("tollgate/gateway/admin/AuditTrail") {
   static readonly layer = Layer.effect(
     AuditTrail,
@@ -35,6 +46,7 @@ export class AuditTrail extends Context.Service<
       const store = yield* AuditStore
       const keys = yield* KeyRepo
       const users = yield* Users
+      const refused = yield* RefusedCredentialStore
 
       const found = Effect.fnUntraced(function* (search: string) {
         const page = { limit: MOST_FOUND, cursor: null }
@@ -66,7 +78,11 @@ export class AuditTrail extends Context.Service<
         return { events: page, nextCursor, names: yield* namesOf(page) } satisfies AuditPage
       }, orUnavailable)
 
-      return AuditTrail.of({ list })
+      return AuditTrail.of({
+        list,
+        refusedCredentials: (query) =>
+          orUnavailable(refused.list({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, ...query }))
+      })
     })
   )
 }

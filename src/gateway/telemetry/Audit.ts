@@ -1,7 +1,7 @@
 /**
  * The audit trail. Each change of keys, users, grants and sessions, done or refused, is a log line
- * (`event: audit`) and a row; each refused credential is a line. Line and row follow the change
- * before its response is sent, and an interruption cannot come between.
+ * (`event: audit`) and a row; each refused credential is a line, and counts. Line and row follow
+ * the change before its response is sent, and an interruption cannot come between.
  *
  * A line and a row contain the actor, their network address, the request, the target and the
  * outcome. They never contain a secret or text that a client sent.
@@ -47,8 +47,14 @@ const factsOf = Effect.fnUntraced(function* <Entry extends { readonly details?: 
 
 const idForm = /^[a-z]{3}_[0-9a-f]{32}$/
 
-/** `record` stores the row. */
-export const makeAuditLog = (record: (event: Audited) => Effect.Effect<void>) => {
+export interface AuditRecords {
+  /** Stores the row of a change. */
+  readonly record: (event: Audited) => Effect.Effect<void>
+  /** Counts a refused credential of a kind. */
+  readonly count: (address: string | null, credential: string) => void
+}
+
+export const makeAuditLog = ({ count, record }: AuditRecords) => {
   const audit = Effect.fnUntraced(function* (entry: AuditEntry) {
     const facts = yield* factsOf(entry)
     yield* writeLine(facts)
@@ -89,12 +95,15 @@ export const makeAuditLog = (record: (event: Audited) => Effect.Effect<void>) =>
         reason._tag === "DependencyUnavailable"
           ? Effect.void
           : Effect.flatMap(
-              factsOf({
-                action: "credential.refuse",
-                target: null,
-                outcome: "refused",
-                details: { credential, cause: reason._tag }
-              } as const),
+              Effect.tap(
+                factsOf({
+                  action: "credential.refuse",
+                  target: null,
+                  outcome: "refused",
+                  details: { credential, cause: reason._tag }
+                } as const),
+                ({ address }) => Effect.sync(() => count(address, credential))
+              ),
               writeLine
             )
       )
@@ -104,5 +113,5 @@ export const makeAuditLog = (record: (event: Audited) => Effect.Effect<void>) =>
 
 /** By default it writes lines only. */
 export const AuditLog = Context.Reference<ReturnType<typeof makeAuditLog>>("tollgate/gateway/telemetry/AuditLog", {
-  defaultValue: () => makeAuditLog(() => Effect.void)
+  defaultValue: () => makeAuditLog({ record: () => Effect.void, count: () => undefined })
 })

@@ -10,6 +10,7 @@ import { Ids } from "../../domain/Ids.ts"
 import { DAY_MS } from "../../domain/Money.ts"
 import { AuditStore } from "../../store/audit/AuditStore.ts"
 import { type Audited, AuditLog, makeAuditLog } from "./Audit.ts"
+import { deleteOldCounts, makeRefusedCredentials } from "./RefusedCredentials.ts"
 import { type Counted, RefusalSampler } from "./RefusalSampler.ts"
 
 const AGAIN = "1 second"
@@ -92,7 +93,7 @@ export const layer = Layer.effect(
       })
     )
     yield* Effect.forkScoped(Effect.forever(writeSoon))
-    return makeAuditLog(record)
+    return makeAuditLog({ record, count: yield* makeRefusedCredentials })
   })
 )
 
@@ -108,6 +109,7 @@ export const layerDeleting = ({ retentionDays }: { readonly retentionDays: numbe
         while: (count) => count === PIECE,
         schedule: Schedule.spaced(PAUSE)
       })
+      yield* deleteOldCounts
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(deleteOld), Schedule.spaced(DELETE_EVERY)))
     })
   )

@@ -32,10 +32,34 @@ export const layer = HttpApiBuilder.group(
   "adminAudit",
   Effect.fnUntraced(function* (handlers) {
     const trail = yield* AuditTrail
-    return handlers.handle("list", ({ query: { format, ...sent } }) => {
-      const query = queryOf(sent)
-      return format === "csv" ? guard(csvOf(trail, query)) : guard(listOf(trail, query))
-    })
+    return handlers
+      .handle("list", ({ query: { format, ...sent } }) => {
+        const query = queryOf(sent)
+        return format === "csv" ? guard(csvOf(trail, query)) : guard(listOf(trail, query))
+      })
+      .handle("refusedCredentials", ({ query: { address, from, limit, to } }) =>
+        guard(
+          Effect.map(
+            trail.refusedCredentials({
+              limit: limit + 1,
+              ...(address === undefined ? {} : { address }),
+              ...(from === undefined ? {} : { fromMs: DateTime.toEpochMillis(from) }),
+              ...(to === undefined ? {} : { toMs: DateTime.toEpochMillis(to) })
+            }),
+            (found) => ({
+              object: "list" as const,
+              data: found.slice(0, limit).map((one) => ({
+                address: one.address,
+                count: one.count,
+                first_at: new Date(one.firstMs).toISOString(),
+                last_at: new Date(one.lastMs).toISOString(),
+                by_credential: one.byCredential
+              })),
+              has_more: found.length > limit
+            })
+          )
+        )
+      )
   })
 )
 

@@ -2,12 +2,15 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { CurrentActor } from "../../../src/domain/Actor.ts"
 import { type AuditEvent } from "../../../src/domain/Audit.ts"
 import { gatewayError, NotFound } from "../../../src/domain/Errors.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { AuditLog } from "../../../src/gateway/telemetry/Audit.ts"
 import * as AuditWriter from "../../../src/gateway/telemetry/AuditWriter.ts"
 import * as AuditMemory from "../../../src/store/audit/AuditMemory.ts"
+import * as RefusedCredentialMemory from "../../../src/store/audit/RefusedCredentialMemory.ts"
+import { RefusedCredentialStore } from "../../../src/store/audit/RefusedCredentialStore.ts"
 import { AuditStore } from "../../../src/store/audit/AuditStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
@@ -20,7 +23,9 @@ const written = (isAway: () => boolean = () => false) =>
           ? Effect.fail(new StoreError({ dependency: "database", cause: null }))
           : Effect.sync(() => void rows.push(...events))
     })
-    const context = yield* Layer.build(AuditWriter.layer.pipe(Layer.provide(Layer.mergeAll(store, Ids.layerSequence))))
+    const context = yield* Layer.build(
+      AuditWriter.layer.pipe(Layer.provide(Layer.mergeAll(store, RefusedCredentialMemory.layer, Ids.layerSequence)))
+    )
     return { rows, ...Context.get(context, AuditLog) }
   })
 
@@ -90,5 +95,36 @@ it.effect("events are deleted at their age, once an hour", () =>
     assert.strictEqual(yield* left, 1)
     yield* TestClock.adjust("1 day")
     assert.strictEqual(yield* left, 0)
-  }).pipe(Effect.provide(Layer.provideMerge(AuditWriter.layer, Layer.merge(AuditMemory.layer, Ids.layerSequence))))
+  }).pipe(
+    Effect.provide(
+      Layer.provideMerge(
+        AuditWriter.layer,
+        Layer.mergeAll(AuditMemory.layer, RefusedCredentialMemory.layer, Ids.layerSequence)
+      )
+    )
+  )
+)
+
+it.effect("a flood of addresses takes a bounded number of rows a minute, and every refusal is counted", () =>
+  Effect.gen(function* () {
+    const { auditRefusedCredential } = yield* AuditLog
+    const refuse = (address: string) =>
+      auditRefusedCredential("api_key")(Effect.fail(gatewayError(new NotFound({ what: "key", id: "" })))).pipe(
+        Effect.ignore,
+        Effect.provideService(CurrentActor, { kind: "nobody", id: null, address, requestId: null })
+      )
+    for (let at = 0; at < 1_000; at++) yield* refuse(`2001:db8::${at}`)
+    yield* TestClock.adjust("1 second")
+    const store = yield* RefusedCredentialStore
+    const rows = yield* store.list({ fromMs: 0, toMs: 60_000, limit: 1_000 })
+    assert.lengthOf(rows, 201)
+    assert.strictEqual(rows.find(({ address }) => address === "others")?.count, 800)
+  }).pipe(
+    Effect.provide(
+      Layer.provideMerge(
+        AuditWriter.layer,
+        Layer.mergeAll(AuditMemory.layer, RefusedCredentialMemory.layer, Ids.layerSequence)
+      )
+    )
+  )
 )

@@ -210,6 +210,22 @@ it.effect("records a wrong key, with the error and the address in its log line; 
       status: 401
     })
     assert.notInclude(JSON.stringify(lines), "guess")
+    yield* TestClock.adjust("1 second")
+    const { adminKey } = yield* TestApp
+    const { body } = yield* ask("GET", "/v1/admin/refused-credentials", { "x-admin-key": adminKey })
+    assert.deepStrictEqual(body, {
+      object: "list",
+      data: [
+        {
+          address: "203.0.113.7",
+          count: 4,
+          first_at: "1970-01-01T00:00:00.000Z",
+          last_at: "1970-01-01T00:00:00.000Z",
+          by_credential: { admin_key: 1, api_key: 2, session: 1 }
+        }
+      ],
+      has_more: false
+    })
   }).pipe(Effect.provide(app(lines)))
 })
 
