@@ -1,12 +1,15 @@
 /** The `tollgate` command with its subcommands. */
 import { Command } from "effect/cli"
-import { admin } from "./Admin.ts"
+import { admin } from "./admin/Admin.ts"
+import { audit } from "./admin/Audit.ts"
+import { keys } from "./admin/Keys.ts"
+import { providers } from "./admin/Providers.ts"
+import { users } from "./admin/Users.ts"
 import { chat } from "./Chat.ts"
 import { check } from "./Check.ts"
 import { doctor } from "./doctor/Doctor.ts"
 import { globals } from "./Globals.ts"
 import { help } from "./Help.ts"
-import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
 import { generations } from "./requests/Generations.ts"
 import { logs } from "./requests/Logs.ts"
@@ -24,7 +27,7 @@ export const tollgate = Command.make("tollgate").pipe(
     { group: "Run a gateway", commands: [start, check, doctor] },
     { group: "Use it with an API key", commands: [chat, models, route, setup, key] },
     { group: "See what happened, of all keys or of your own", commands: [generations, receipt, logs, usage] },
-    { group: "Administer it with the admin key", commands: [keys, admin] },
+    { group: "Administer it with the admin key", commands: [keys, users, admin, providers, audit] },
     { group: "Help", commands: [help] }
   ]),
   Command.withGlobalFlags(globals)

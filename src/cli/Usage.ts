@@ -5,20 +5,41 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { UsageReport } from "../api/Usage.ts"
+import type { TollgateShape } from "../client/Client.ts"
 import { connect } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
 import { count, usd } from "./Figures.ts"
-import { describeKey } from "./Keys.ts"
+import { describeKey } from "./admin/KeyPage.ts"
+import { Json } from "./Globals.ts"
 import { answer } from "./Output.ts"
+import { readAll } from "./Pages.ts"
 import { withProgress } from "./Progress.ts"
 import { type Page, page, table } from "./Table.ts"
+import { isoFrom, momentFlag } from "./When.ts"
 
-const moment = (name: string, description: string) =>
-  Flag.Date(name).pipe(Flag.withDescription(description), Flag.optional)
+const PAGE = 1_000
 
 type Group = UsageReport["data"][number]
 
-const nameOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? "(no owner)"
+const idOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? "(no owner)"
+
+type Names = ReadonlyMap<string, string>
+
+/** The names of the keys or owners that a report lists by id. */
+const namesOf = Effect.fnUntraced(function* ({ keys, users }: TollgateShape, { data, group_by }: UsageReport) {
+  if (data.length === 0) return new Map<string, string>()
+  const entries =
+    group_by === "key"
+      ? (yield* readAll((cursor) => keys.list({ query: { limit: PAGE, ...cursor } }))).map(
+          ({ id, name }) => [id, name] as const
+        )
+      : group_by === "owner"
+        ? (yield* readAll((cursor) => users.list({ query: { limit: PAGE, ...cursor } }))).map(
+            ({ email, id, phone }) => [id, email ?? phone ?? id] as const
+          )
+        : []
+  return new Map(entries)
+})
 
 const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string> => [
   name,
@@ -30,7 +51,7 @@ const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string>
   usd(figures.billed_usd)
 ]
 
-const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): Page =>
+const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport, names: Names): Page =>
   page(
     `From ${from.slice(0, 10)} to before ${to.slice(0, 10)}, UTC:`,
     table(
@@ -38,7 +59,7 @@ const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): P
       data.length === 0
         ? []
         : [
-            ...data.map((group) => row(nameOf(group, group_by), group)),
+            ...data.map((group) => row(names.get(idOf(group, group_by)) ?? idOf(group, group_by), group)),
             row(has_more ? "total, with groups not shown" : "total", total)
           ],
       "no usage"
@@ -57,18 +78,23 @@ export const usage = Command.make(
       Flag.withDescription("What to group by; owner and provider only with --all"),
       Flag.withDefault("day" as const)
     ),
-    from: moment("from", "The first day, such as 2026-11-01. Default: the first of this month"),
-    to: moment("to", "The end, exclusive. Default: tomorrow")
+    from: momentFlag("from", "The first day, such as 2026-11-01. Default: the first of this month"),
+    to: momentFlag("to", "The end, exclusive. Default: tomorrow")
   },
   Effect.fnUntraced(function* ({ all, by, from, to }) {
     const span = {
-      ...(Option.isSome(from) ? { from: from.value.toISOString() } : {}),
-      ...(Option.isSome(to) ? { to: to.value.toISOString() } : {})
+      ...(Option.isSome(from) ? { from: yield* isoFrom(from.value, "before") } : {}),
+      ...(Option.isSome(to) ? { to: yield* isoFrom(to.value, "before") } : {})
     }
     if (all) {
-      const { adminUsage } = yield* connect("adminKey")
-      const report = yield* adminUsage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
-      return yield* answer(report, rendered(report))
+      const client = yield* connect("adminKey")
+      const isJson = yield* Json
+      const read = Effect.gen(function* () {
+        const report = yield* client.adminUsage.read({ query: { ...span, group_by: by } })
+        return { report, names: isJson ? new Map<string, string>() : yield* namesOf(client, report) }
+      })
+      const { names, report } = yield* read.pipe(withProgress("reading usage"))
+      return yield* answer(report, rendered(report, names))
     }
     if (by === "owner" || by === "provider") {
       return yield* new CommandFailed({
@@ -76,9 +102,10 @@ export const usage = Command.make(
         message: `Grouping by ${by} is only available for all keys: add --all.`
       })
     }
-    const { usage } = yield* connect("apiKey")
+    const { ownKey, usage } = yield* connect("apiKey")
     const report = yield* usage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
-    yield* answer(report, rendered(report))
+    const names = by === "key" ? yield* Effect.map(ownKey.get(), ({ id, name }) => new Map([[id, name]])) : new Map()
+    yield* answer(report, rendered(report, names))
   })
 ).pipe(
   Command.withDescription("Show the usage and cost of the key. Default: this month by day"),

@@ -114,7 +114,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
 
       assert.strictEqual((yield* spoken(["keys", "revoke", id])).stdout, `${id} (ci) is revoked permanently.\n`)
       assert.strictEqual((yield* use(renewed)).code, 1)
-      const unknown = yield* spoken(["keys", "revoke", "key_0"])
+      const unknown = yield* spoken(["keys", "revoke", `key_${"0".repeat(32)}`])
       assert.strictEqual(unknown.code, 1)
       assert.match(unknown.stderr, /^tollgate: .*\n {2}Request id: req_/)
     })

@@ -1,10 +1,10 @@
 /** `tollgate admin`: makes users admins, by e-mail address. The admin key makes the first one. */
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { connect } from "./Connection.ts"
-import { CommandFailed } from "./Failure.ts"
-import { answer } from "./Output.ts"
-import { withProgress } from "./Progress.ts"
+import { connect } from "../Connection.ts"
+import { CommandFailed } from "../Failure.ts"
+import { answer } from "../Output.ts"
+import { withProgress } from "../Progress.ts"
 
 const email = Argument.String("email").pipe(Argument.withDescription("The e-mail address that the user signs in with"))
 
