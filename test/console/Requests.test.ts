@@ -208,6 +208,27 @@ layer(requestsWorld, { timeout: "90 seconds" })("the page of requests", (it) => 
     assert.include(lines[1], requestId)
   })
 
+  walks("leads from the overview's refusals to them, and shows new ones live", wide, async ({ gateway, page }) => {
+    const { keyId } = await callAs(gateway, "first", [{ model: "test/nobody" }])
+    await enter(page, gateway, "/console")
+    const chart = page.locator(".chart", { has: page.getByRole("heading", { name: "Refusals by type" }) })
+    await chart.getByRole("link", { name: "model not found" }).click()
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor()
+    assert.strictEqual(new URL(page.url()).search, "?span=hour&end=refused&type=model_not_found")
+    await page.getByRole("button", { name: "Remove error: model not found" }).waitFor()
+    // A key's id becomes a filter, which has the key's name.
+    await search(page).fill(keyId)
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "Remove key: first" }).waitFor()
+    await shows(page, "1 request")
+    await page.getByRole("switch", { name: "Live" }).check()
+    await page.getByRole("button", { name: "Remove key: first" }).click()
+    const before = await rowsOf(page).count()
+    await callAs(gateway, "second", [{ model: "test/nobody" }])
+    await rowsOf(page).first().getByText("second").waitFor()
+    assert.isAtLeast(await rowsOf(page).count(), before)
+  })
+
   for (const view of [{ width: 390, theme: "dark" }, wide] as const) {
     walks(`keeps nobody out at ${view.width} px, ${view.theme}`, view, async ({ gateway, page }) => {
       const { calls } = await callAs(gateway, `seen ${view.theme}`, [{ model: "test/broken" }, { model: "test/good" }])

@@ -1,13 +1,13 @@
 /**
- * The overview: current figures, charts over time, spending by model, providers, rejections. It
- * refreshes itself.
+ * The overview: the figures of a span, charts over time, spending by model, providers, refusals.
+ * Each leads to its requests. It refreshes itself.
  */
 import { useEffect, useState } from "preact/hooks"
 import { type Overview as Figures } from "../../api/Admin.ts"
 import { type HealthReport } from "../../api/Health.ts"
 import { type Timeseries } from "../../api/Series.ts"
 import { call, failureOf, send, withQuery } from "../client.ts"
-import { count, duration, ms, NONE, percent, relative, usd } from "../format.ts"
+import { count, duration, ms, NONE, percent, relative, usd, words } from "../format.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Choice } from "../parts/Field.tsx"
 import { Facts } from "../parts/Facts.tsx"
@@ -17,7 +17,10 @@ import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
 import { sortRows, useSorting } from "../sorting.ts"
 import { type Loading, useLoad } from "../useLoad.ts"
-import { OverviewCharts } from "./Charts.tsx"
+import { useQuery } from "../useQuery.ts"
+import { LagChart, OverviewCharts, totalsOf } from "./Charts.tsx"
+
+const spanNames = ["span"] as const
 
 type Range = "hour" | "day"
 export interface LagSample {
@@ -50,7 +53,8 @@ const readHealth = async (signal: AbortSignal): Promise<HealthReport> => {
 const isAwaited = ({ data, failure }: Loading<unknown>): boolean => data === undefined && failure === undefined
 
 export const Overview = () => {
-  const [range, setRange] = useState<Range>("hour")
+  const [{ span }, set] = useQuery(spanNames)
+  const range: Range = span === "day" ? "day" : "hour"
   const figures = useLoad("overview", (signal) => call<Figures>("/v1/admin/overview", { signal }), { everyMs: 5_000 })
   const health = useLoad("health", readHealth, { everyMs: 5_000 })
   const series = useLoad(
@@ -67,7 +71,7 @@ export const Overview = () => {
         <Choice
           legend="Time"
           value={range}
-          onValue={(value) => setRange(value === "day" ? "day" : "hour")}
+          onValue={(value) => set({ span: value === "day" ? "day" : "" })}
           options={[
             ["hour", "Last hour"],
             ["day", "Last 24 hours"]
@@ -80,13 +84,18 @@ export const Overview = () => {
         <Skeleton rows={20} />
       ) : (
         <div class="stack">
-          <Loaded of={figures} what="The overview">
-            {(data) => <Totals figures={data} />}
-          </Loaded>
           <Loaded of={series} what="The charts">
-            {(data) => <OverviewCharts series={data} lag={lag} />}
+            {(data) => (
+              <div class="stack">
+                {figures.data === undefined ? null : <Totals figures={figures.data} series={data} />}
+                <OverviewCharts series={data} />
+                {figures.data === undefined ? null : <Lists figures={figures.data} series={data} />}
+              </div>
+            )}
           </Loaded>
-          {figures.data === undefined ? null : <Lists figures={figures.data} />}
+          <Loaded of={figures} what="The overview">
+            {({ ledger }) => <Ledger of={ledger} lag={lag} />}
+          </Loaded>
         </div>
       )}
     </Page>
@@ -109,32 +118,75 @@ const Health = ({ report }: { readonly report: HealthReport | undefined }) => {
   )
 }
 
-const Totals = ({ figures }: { readonly figures: Figures }) => {
-  const { cache, keys, latency_ms, ledger, requests, spend_usd } = figures
+interface PartProps {
+  readonly figures: Figures
+  readonly series: Timeseries
+}
+
+const spans = { hour: "the last hour", day: "the last 24 hours" } as const
+
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((all, one) => all + one, 0)
+
+/** The figures of the chosen span, each with a link to its requests. */
+const Totals = ({ figures: { cache, keys, latency_ms, spend_usd }, series: { data, range: span } }: PartProps) => {
+  const requests = sum(data.map((one) => one.requests))
+  const failed = sum(totalsOf(data, "errors").map(([, times]) => times))
+  const refused = sum(totalsOf(data, "refusals").map(([, times]) => times))
+  const hits = sum(data.map(({ cache_hits }) => cache_hits))
+  const list = (figure: string, filters: Readonly<Record<string, string>> = {}) => (
+    <Link to={withQuery("/requests", { span, ...filters })}>{figure}</Link>
+  )
   return (
     <Facts
       facts={[
-        ["Requests, 24 h", count(requests.last_24h), `${count(requests.last_5m)} in the last 5 min`],
-        ["Failed, 24 h", requests.last_24h === 0 ? NONE : percent(requests.error_rate), "of all generations"],
-        ["Latency, p50", ms(latency_ms.p50), `p95 ${ms(latency_ms.p95)}, p99 ${ms(latency_ms.p99)}`],
+        ["Requests", list(count(requests + refused)), `in ${spans[span]}, refused ones too`],
         [
-          "Spent today",
-          usd(spend_usd.today),
-          `${usd(spend_usd.month)} this month, ${usd(spend_usd.reserved)} reserved`
+          "Failed",
+          list(requests === 0 ? NONE : percent(failed / requests), { end: "failed" }),
+          `${count(failed)} of ${count(requests)} that were not refused`
         ],
-        ["Cache hits, 24 h", percent(cache.hit_rate), `${usd(cache.saved_usd)} saved, ${count(cache.entries)} entries`],
-        ["Keys", count(keys.active), `active; ${count(keys.disabled)} disabled, ${count(keys.expired)} expired`],
+        ["Refused", list(count(refused), { end: "refused" }), "before a provider was called"],
+        ["Latency, p50, 24 h", ms(latency_ms.p50), `p95 ${ms(latency_ms.p95)}, p99 ${ms(latency_ms.p99)}`],
         [
-          "Ledger",
-          count(ledger.pending),
-          `pending; oldest ${ledger.oldest_pending_s === null ? NONE : ms(ledger.oldest_pending_s * 1_000)}`
+          "Spent",
+          usd(sum(data.map((one) => one.spend_usd))),
+          `${usd(spend_usd.today)} today, ${usd(spend_usd.month)} this month, ${usd(spend_usd.reserved)} reserved`
+        ],
+        [
+          "Cache hits",
+          list(requests === 0 ? NONE : percent(hits / requests), { cache: "yes" }),
+          `${usd(sum(data.map((one) => one.saved_usd)))} saved, ${count(cache.entries)} entries`
+        ],
+        [
+          "Keys",
+          <Link to="/keys">{count(keys.active)}</Link>,
+          `active; ${count(keys.disabled)} disabled, ${count(keys.expired)} expired`
         ]
       ]}
     />
   )
 }
 
-const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { readonly figures: Figures }) => {
+interface LedgerProps {
+  readonly of: Figures["ledger"]
+  readonly lag: ReadonlyArray<LagSample>
+}
+
+const Ledger = ({ lag, of: { flush_lag_ms, oldest_pending_s, pending } }: LedgerProps) => (
+  <details>
+    <summary>
+      Ledger: {count(pending)} pending, {ms(flush_lag_ms)} behind
+    </summary>
+    <p class="quiet">
+      Settled requests are written in batches. The oldest reservation is{" "}
+      {oldest_pending_s === null ? NONE : ms(oldest_pending_s * 1_000)} old.
+    </p>
+    <LagChart lag={lag} />
+  </details>
+)
+
+const Lists = ({ figures: { providers, requests, spend_usd }, series: { data, range: span } }: PartProps) => {
+  const refused = totalsOf(data, "refusals")
   const sorting = useSorting(["model", "requests", "spent"], "-spent")
   return (
     <div class="columns">
@@ -172,8 +224,12 @@ const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { re
             caption="Providers"
             rows={providers}
             keyOf={({ slug }) => slug}
+            isClickable
             columns={[
-              { head: "Provider", cell: ({ slug }) => slug },
+              {
+                head: "Provider",
+                cell: ({ slug }) => <Link to={withQuery("/requests", { span, provider: slug })}>{slug}</Link>
+              },
               {
                 head: "Circuit",
                 cell: ({ open_until, state }) => (
@@ -183,28 +239,40 @@ const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { re
                   </>
                 )
               },
-              { head: "Answered", numeric: true, cell: ({ success_rate }) => percent(success_rate) },
+              { head: "Success", numeric: true, cell: ({ success_rate }) => percent(success_rate) },
               { head: "First token, p50", numeric: true, cell: ({ ttft_p50_ms }) => ms(ttft_p50_ms) }
             ]}
           />
         </Panel>
-        <Panel title="Rejected by policy" note="this process, since its start">
-          <dl class="pairs">
-            <dt>Rate limit</dt>
-            <dd>{count(rejections.rate_limit)}</dd>
-            <dt>Budget</dt>
-            <dd>{count(rejections.budget)}</dd>
-            <dt>Model not allowed</dt>
-            <dd>{count(rejections.model)}</dd>
-            <dt>Privacy</dt>
-            <dd>{count(rejections.privacy)}</dd>
-            <dt>Answers by status</dt>
-            <dd>
-              {Object.entries(requests.by_status)
-                .map(([status, answers]) => `${status}: ${count(answers)}`)
-                .join(", ") || NONE}
-            </dd>
-          </dl>
+        <Panel title="Refused" note={`in ${spans[span]}`} class="flush">
+          {refused.length === 0 ? (
+            <Empty title="Nothing was refused" />
+          ) : (
+            <Table
+              caption="Refused"
+              rows={refused}
+              keyOf={([type]) => type}
+              isClickable
+              columns={[
+                {
+                  head: "Error",
+                  cell: ([type]) => (
+                    <Link to={withQuery("/requests", { span, end: "refused", type })}>{words(type)}</Link>
+                  )
+                },
+                { head: "Requests", numeric: true, cell: ([, times]) => count(times) }
+              ]}
+            />
+          )}
+        </Panel>
+        <Panel title="Answers by status" note="of this process, since its start">
+          <p class="badges">
+            {Object.entries(requests.by_status).map(([status, answers]) => (
+              <span key={status}>
+                <Link to={withQuery("/requests", { status })}>{status}</Link>: {count(answers)}
+              </span>
+            ))}
+          </p>
         </Panel>
       </div>
     </div>

@@ -4,6 +4,7 @@
  * height is reserved before the drawing is loaded.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
+import { Link } from "../router.tsx"
 import { useStore } from "../store.ts"
 import { palette } from "../theme.ts"
 import { type ChartData, clockOf } from "./chartData.ts"
@@ -72,9 +73,9 @@ export const Chart = ({ title, ...course }: ChartProps) => {
   const index = pointed !== null && pointed <= last ? pointed : last
   const time = times[index]
   const clock = clockOf(times)
-  const figures = lines.map(({ color, label, values }) => {
+  const figures = lines.map(({ color, label, to, values }) => {
     const value = values[index]
-    return { color, label, figure: typeof value === "number" ? format(value) : "–" }
+    return { color, label, to, figure: typeof value === "number" ? format(value) : "–" }
   })
   const move = (event: KeyboardEvent) => {
     const next = moves[event.key]?.(index, last)
@@ -90,10 +91,10 @@ export const Chart = ({ title, ...course }: ChartProps) => {
         <span class="quiet">{time === undefined ? "" : clock(time)}</span>
       </figcaption>
       <ul class="legend">
-        {figures.map(({ color, figure, label }) => (
+        {figures.map(({ color, figure, label, to }) => (
           <li key={label}>
             <i class={`swatch ${color}`} />
-            {label} <b>{figure}</b>
+            {to === undefined ? label : <Link to={to}>{label}</Link>} <b>{figure}</b>
           </li>
         ))}
         {lines.length === 0 ? <li>none</li> : null}

@@ -2,6 +2,8 @@
 
 export interface Line {
   readonly label: string
+  /** A page about what the line counts. */
+  readonly to?: string
   /** A colour name of the stylesheet. */
   readonly color: string
   /** One per time; `null` if unknown. */
