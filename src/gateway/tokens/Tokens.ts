@@ -45,7 +45,7 @@ const countTokens = (text: string): number => {
   return tables.countTokens(text, options)
 }
 
-const SLICE_CHARACTERS = 512
+export const SLICE_CHARACTERS = 512
 const HELD_CHARACTERS = 8_192
 const options = { disallowedSpecial: new Set<string>() }
 /** Overhead of the chat format, per message and per prompt. */
@@ -63,21 +63,22 @@ export const countText = (text: string): number => {
 }
 
 /**
- * A slice ends after the last whole word. A token may begin with a blank, and none extends beyond
- * one.
+ * A slice ends after the last whole word. A token may begin with spaces, and none extends from a
+ * word into them.
  */
 export const nextSlice = (text: string, at: number): string => {
   if (at === 0 && text.length <= SLICE_CHARACTERS) return text
   const slice = text.slice(at, at + SLICE_CHARACTERS)
-  const blank = at + SLICE_CHARACTERS < text.length ? slice.lastIndexOf(" ") : -1
-  return blank > SLICE_CHARACTERS / 2 && slice[blank - 1] !== " " ? slice.slice(0, blank) : slice
+  let space = at + SLICE_CHARACTERS < text.length ? slice.lastIndexOf(" ") : -1
+  while (space > 0 && slice[space - 1] === " ") space--
+  return space > SLICE_CHARACTERS / 2 ? slice.slice(0, space) : slice
 }
 
 /**
  * Longer runs of letters or symbols are split. A line drawn with one symbol is one token up to 128
  * symbols.
  */
-const LETTERS = 64
+export const LETTERS = 64
 const SYMBOLS = 128
 const mayHaveLongRun = new RegExp(`\\S{${LETTERS + 1}}`)
 const longRun = new RegExp(`[\\p{L}\\p{M}]{${LETTERS + 1},}|[^\\s\\p{L}\\p{M}\\p{N}]{${SYMBOLS + 1},}`, "gu")
