@@ -51,6 +51,9 @@ export const defaultTimeouts: Timeouts = {
   totalMs: 600_000
 }
 
+/** The context that is assumed of a model that does not state its own, in tokens. */
+export const UNKNOWN_CONTEXT = 1_000_000
+
 /** One model at one provider. */
 export interface ModelOffer {
   /** The clients' name: `author/slug`. */

@@ -2,7 +2,7 @@
  * Plans, keys and candidates for tests. Everything has a default; a test names only what it is
  * about.
  */
-import { Predicate } from "effect"
+import { Effect, Predicate } from "effect"
 import {
   type Candidate,
   defaultTimeouts,
@@ -16,6 +16,7 @@ import { type MeteredRequest, Reservation } from "../../src/gateway/billing/Rese
 import { type RequestPlan } from "../../src/gateway/request/RequestPlan.ts"
 import { type Note } from "../../src/gateway/request/ResponseMetadata.ts"
 import { AttemptLog } from "../../src/gateway/routing/AttemptLog.ts"
+import { PromptTokens } from "../../src/domain/PromptTokens.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
 export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
@@ -81,10 +82,20 @@ export const admittedWith = () => ({
   startedAtMs: 0
 })
 
-export type PlanOptions = Partial<Omit<RequestPlan<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
+export type PlanOptions = Partial<Omit<RequestPlan<ChatRequest>, "caller">> & {
+  readonly key?: Partial<KeyRecord>
+  readonly promptTokens?: number
+}
+
+/** A prompt of `tokens` that are known to be at most `most`. `counts`: how often it was counted. */
+export const boundedPrompt = (tokens: number, most: number) => {
+  let counts = 0
+  const count = () => Effect.sync(() => (counts++, tokens))
+  return { prompt: new PromptTokens(0, { fewest: 1, likely: Math.ceil(most / 2), most }, count), counts: () => counts }
+}
 
 /** A frozen plan for ten prompt tokens, at the epoch. */
-export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRequest> =>
+export const planWith = ({ key, promptTokens = 10, ...plan }: PlanOptions = {}): RequestPlan<ChatRequest> =>
   frozen({
     kind: "chat",
     generationId: `gen_${String(++count).padStart(32, "0")}`,
@@ -98,7 +109,7 @@ export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRe
     unroutable: null,
     startedAtMs: 0,
     month: "1970-01",
-    promptTokens: 10,
+    prompt: PromptTokens.counted(promptTokens),
     outputTokens: null,
     choices: 1,
     streamed: false,

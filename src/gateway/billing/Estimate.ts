@@ -1,7 +1,8 @@
 /**
- * The worst-case cost of a request before it is answered: the counted prompt and the largest
- * possible output, both at the prices of the most expensive candidate, with the markup. Tokens that
- * may turn out to be of a dear class, such as a cache write or audio, have the price of that class.
+ * The worst-case cost of a request before it is answered: the prompt, counted or bounded, and the
+ * largest possible output, both at the prices of the most expensive candidate, with the markup.
+ * Tokens that may turn out to be of a dear class, such as a cache write or audio, have the price of
+ * that class.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { costOf, type NanoUsd } from "../../domain/Money.ts"
@@ -34,8 +35,8 @@ export const estimateOf = (plan: RequestPlan, markup: number): Estimate => {
   const classes = classesOf(plan)
   for (const candidate of plan.ranked) {
     const { offer } = candidate
-    promptNano = Math.max(promptNano, mostOfPrompt(candidate, plan.promptTokens, classes))
-    tokenNano = Math.max(tokenNano, mostOfToken(candidate, plan.promptTokens, classes) / 1000)
+    promptNano = Math.max(promptNano, mostOfPrompt(candidate, plan.prompt.most, classes))
+    tokenNano = Math.max(tokenNano, mostOfToken(candidate, plan.prompt.most, classes) / 1000)
     const possible = offer.embeddings ? 0 : (asked ?? offer.maxCompletionTokens ?? DEFAULT_MAX_OUTPUT)
     outputTokens = Math.max(outputTokens ?? 0, possible)
   }

@@ -16,6 +16,7 @@ import { type Estimate } from "./Estimate.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
 /** The size of a slice, in output tokens a choice. */
@@ -48,6 +49,24 @@ export const likelyNano = (plan: RequestPlan, { amountNano, promptNano, tokenNan
 
 /** Adds to the request's reservation in the ledger. */
 export type Extend = (amountNano: NanoUsd) => Effect.Effect<ReserveResult, StoreError>
+
+/** Reserves the prompt of another call. False: not reserved. */
+export const holdPrompt = (
+  { reservation }: MeteredRequest,
+  prompt: PromptTokens,
+  costOf: (tokens: number) => NanoUsd,
+  extend: Extend
+): Effect.Effect<boolean> =>
+  Effect.flatMap(prompt.count(), (tokens) =>
+    Effect.match(extend(costOf(tokens)), {
+      onFailure: () => false,
+      onSuccess: ({ _tag }) => {
+        if (_tag === "Refused") return false
+        reservation.extend(costOf(tokens))
+        return true
+      }
+    })
+  )
 
 /** The rest of the cap, in nano-USD. */
 export const remainingNano = (plan: RequestPlan, { reservedNano, spentNano }: Balance): NanoUsd =>

@@ -5,6 +5,7 @@
  * reservation limits the output, so a cap is never exceeded.
  */
 import { Clock, Context, Effect, type Fiber, Layer } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { Ids } from "../../domain/Ids.ts"
@@ -26,7 +27,7 @@ import { type Held, type MeteredRequest, nothingHeld, type Reservation } from ".
 import { progressOf } from "./Progress.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reservations.ts"
-import { likelyNano, reserveWhileStreaming, remainingNano } from "./IncrementalReservation.ts"
+import { holdPrompt, likelyNano, reserveWhileStreaming, remainingNano } from "./IncrementalReservation.ts"
 
 /** A reservation that may be written late is voided again after this share of a lease. */
 const AGAIN_SHARE = 0.2
@@ -42,6 +43,8 @@ export class Meter extends Context.Service<
      * them. At last it limits the output to the rest of the month's budget.
      */
     readonly reserve: (request: MeteredRequest) => Effect.Effect<ReserveOutcome, GatewayError>
+    /** Corrects the tokens that the rate limit took to `used`. Never fails. */
+    readonly correctTokens: (request: MeteredRequest, used: number, nowMs: number) => Effect.Effect<void>
     /** Gives the heartbeats a function that tells the progress; null before an answer begins. */
     readonly follow: (request: MeteredRequest, soFar: () => Outcome | null) => void
     /**
@@ -82,7 +85,11 @@ export class Meter extends Context.Service<
         const queue = new BudgetQueue()
         const heartbeats = yield* makeHeartbeats({ leaseMs: options.ledger.leaseMs, markup: options.markup })
 
-        const write = ({ plan }: MeteredRequest, amountNano: NanoUsd) =>
+        const write = (
+          { plan }: MeteredRequest,
+          amountNano: NanoUsd,
+          capNano: NanoUsd | null = plan.caller.key.monthlyBudgetNano
+        ) =>
           Effect.catch(
             ledger.reserve({
               generationId: plan.generationId,
@@ -92,7 +99,7 @@ export class Meter extends Context.Service<
               model: plan.ranked.length === 0 ? "" : plan.model,
               month: plan.month,
               amountNano,
-              capNano: plan.caller.key.monthlyBudgetNano,
+              capNano,
               createdAtMs: plan.startedAtMs,
               leaseMs: options.ledger.leaseMs,
               processId,
@@ -139,7 +146,8 @@ export class Meter extends Context.Service<
         const reserveCapped = makeReserve({
           markup: options.markup,
           queue,
-          write: (request, amountNano) => Effect.onError(write(request, amountNano), () => takeBack(request)),
+          write: (request, amountNano, capNano) =>
+            Effect.onError(write(request, amountNano, capNano), () => takeBack(request)),
           open
         })
 
@@ -249,6 +257,8 @@ export class Meter extends Context.Service<
           const { affordableTokens, isSliced, tokens } = reservation.held
           const capNano = plan.caller.key.monthlyBudgetNano
           const extend = (amountNano: NanoUsd) => ledger.extend(plan.generationId, amountNano, capNano)
+          const priceOfPrompt = (candidate: Candidate) => (tokens: number) =>
+            promptCost(plan, candidate, tokens, options.markup)
           return {
             affordableTokens,
             isSliced,
@@ -256,24 +266,15 @@ export class Meter extends Context.Service<
               tokens === null
                 ? events
                 : reserveWhileStreaming(request, estimateOf(plan, options.markup).tokenNano, extend)(events),
-            hold: (candidate, promptTokens) => {
-              if (capNano === null) return Effect.succeed(true)
-              const amountNano = promptCost(plan, candidate, promptTokens, options.markup)
-              return Effect.match(extend(amountNano), {
-                onFailure: () => false,
-                onSuccess: ({ _tag }) => {
-                  if (_tag === "Refused") return false
-                  reservation.extend(amountNano)
-                  return true
-                }
-              })
-            }
+            hold: (candidate, prompt) =>
+              capNano === null ? Effect.succeed(true) : holdPrompt(request, prompt, priceOfPrompt(candidate), extend)
           }
         }
 
         return Meter.of({
           reserve: (request) =>
             request.plan.caller.key.monthlyBudgetNano === null ? reserveUncapped(request) : reserveCapped(request),
+          correctTokens: correct,
           follow: heartbeats.follow,
           outputBudget,
           settle: (request, ending) =>

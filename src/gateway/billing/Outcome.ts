@@ -1,4 +1,5 @@
 /** How a request ended, its cost, and its generation. */
+import { Effect } from "effect"
 import { type Origin } from "../request/Answer.ts"
 import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatReply } from "../../domain/Chat.ts"
@@ -15,7 +16,7 @@ import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/
 import { pricesFor, priceUsage, savedCost } from "../../domain/Pricing.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
-import { type AttemptRecord, leftOutBy, noAttempts, reportedPrompt } from "../request/AttemptRecord.ts"
+import { type AttemptRecord, chargedPrompt, leftOutBy, noAttempts, reportedPrompt } from "../request/AttemptRecord.ts"
 import { asksForSearch } from "../request/RequestedClasses.ts"
 import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
@@ -88,6 +89,21 @@ export const outcomeOf = (
   }
 }
 
+/** Counts the prompt, if the usage of the outcome needs it. */
+export const countPrompt = (
+  { plan, reservation }: Priced,
+  record: AttemptRecord,
+  answer: Origin,
+  reported: TokenUsage | null
+): Effect.Effect<unknown> => {
+  if (plan.prompt.isCounted || answer.source === "cache") return Effect.void
+  const candidate = record.continuation?.candidate ?? answer.candidate
+  if (reported === null) return chargedPrompt(record, candidate, plan.prompt)
+  return plausibleUsage(plan, reservation.held.affordableTokens, candidate.offer, reported) === null
+    ? plan.prompt.count()
+    : Effect.void
+}
+
 /**
  * OpenAI's search models search once if they are told to, and their usage does not say so. Other
  * dialects do not pass the option on.
@@ -107,11 +123,11 @@ export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Ori
 
 /**
  * The gateway's count for the call that ended the request. The prompt is what the provider of
- * `candidate` reported before the end, if it did; null: it is counted too. `completionTokens` are
- * those of the whole answer.
+ * `candidate` reported before the end, if it did; null: it is counted too. The count of a prompt
+ * that nothing has counted yet is estimated. `completionTokens` are those of the whole answer.
  */
 export const countedUsage = (
-  { promptTokens, request }: RequestPlan,
+  { prompt, request }: RequestPlan,
   record: AttemptRecord,
   candidate: Candidate | null,
   completionTokens: number
@@ -122,7 +138,7 @@ export const countedUsage = (
   if (reported !== null) return { ...reported, completionTokens: ownTokens }
   const sound = countSound(request)
   return {
-    promptTokens: continuation?.promptTokens ?? promptTokens,
+    promptTokens: continuation?.promptTokens ?? prompt.likely,
     completionTokens: ownTokens,
     cachedTokens: 0,
     ...(sound === 0 ? {} : { rare: { prompt_audio: sound } })

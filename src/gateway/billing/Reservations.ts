@@ -19,14 +19,29 @@ import { waitWithinDeadline } from "../request/ClientDeadline.ts"
 /** How long a request waits while other requests of its key hold the budget it needs. */
 const LONGEST_WAIT_MS = 10_000
 
+/**
+ * The bound of a prompt is reserved instead of its count if it fits below this share of the cap.
+ * Nearer to the cap the count is reserved, so that a request is not refused for a bound.
+ */
+const AMPLE_SHARE = 0.5
+const MOST_SCARCE = 10_000
+
+const capOf = ({ plan }: MeteredRequest): NanoUsd => plan.caller.key.monthlyBudgetNano ?? 0
+
 export type ReserveOutcome =
   { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
 
 export interface ReserveOptions {
   readonly markup: number
   readonly queue: BudgetQueue
-  /** Writes the reservation if the cap has room for it. */
-  readonly write: (request: MeteredRequest, amountNano: NanoUsd) => Effect.Effect<ReserveResult, GatewayError>
+  /**
+   * Writes the reservation if there is room for it below `capNano`: the key's cap, or a part of it.
+   */
+  readonly write: (
+    request: MeteredRequest,
+    amountNano: NanoUsd,
+    capNano: NanoUsd
+  ) => Effect.Effect<ReserveResult, GatewayError>
   /** Called after the reservation was written. */
   readonly open: (request: MeteredRequest, held: Held) => ReserveOutcome
 }
@@ -41,7 +56,7 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
     if (outputTokens === null || tokens < 1) return null
     const clamped = Math.min(tokens, outputTokens)
     const amountNano = Math.min(room, Math.ceil(promptNano + clamped * tokenNano * choices))
-    const result = yield* write(request, amountNano)
+    const result = yield* write(request, amountNano, capOf(request))
     if (result._tag === "Refused") return null
     return open(request, {
       amountNano,
@@ -52,8 +67,12 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
     })
   })
 
-  const tryReserve = Effect.fnUntraced(function* (request: MeteredRequest, { amountNano, estimate, slice }: Wanted) {
-    const result = yield* write(request, amountNano)
+  const tryReserve = Effect.fnUntraced(function* (
+    request: MeteredRequest,
+    { amountNano, estimate, slice }: Wanted,
+    capNano = capOf(request)
+  ) {
+    const result = yield* write(request, amountNano, capNano)
     if (result._tag === "Refused") return result
     const { outputTokens, tokenNano } = estimate
     return open(request, {
@@ -88,7 +107,24 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
     }
   })
 
+  /** Keys of whose cap more than the ample part was taken, with the month. */
+  const scarce = new Map<string, string>()
+
+  /** Reserves the bound of a prompt while much of the cap is left. */
+  const reserveBound = Effect.fnUntraced(function* (request: MeteredRequest) {
+    const { caller, month, prompt } = request.plan
+    if (prompt.isCounted || scarce.get(caller.key.id) === month) return null
+    const first = yield* tryReserve(request, wantedBy(request.plan, markup), Math.floor(capOf(request) * AMPLE_SHARE))
+    if (first._tag === "Reserved") return first
+    if (scarce.size >= MOST_SCARCE) scarce.clear()
+    scarce.set(caller.key.id, month)
+    return null
+  })
+
   return Effect.fnUntraced(function* (request: MeteredRequest) {
+    const bounded = yield* reserveBound(request)
+    if (bounded !== null) return bounded
+    yield* request.plan.prompt.count()
     const wanted = wantedBy(request.plan, markup)
     const first = yield* tryReserve(request, wanted)
     return first._tag === "Reserved"

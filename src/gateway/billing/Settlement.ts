@@ -15,7 +15,7 @@ import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { logImplausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { abortedCharge, type AttemptRecord, withCharge } from "../request/AttemptRecord.ts"
+import { abortedCharge, type AttemptRecord, chargedPrompt, withCharge } from "../request/AttemptRecord.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import {
   interruptedCalls,
@@ -26,11 +26,23 @@ import {
   estimatedUsage
 } from "./ClientDisconnect.ts"
 import { Meter } from "./Meter.ts"
-import { errorTypeOf, fellBack, noUsage, type Outcome, outcomeOf, wholeOutcome, withSearch } from "./Outcome.ts"
+import {
+  countPrompt,
+  errorTypeOf,
+  fellBack,
+  noUsage,
+  type Outcome,
+  outcomeOf,
+  wholeOutcome,
+  withSearch
+} from "./Outcome.ts"
 import { outcomeSoFar } from "./Progress.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { makeStreamSettlement, type Progress } from "./StreamSettlement.ts"
 import { usageInfo, withProviderUsage } from "./UsageInfo.ts"
+
+/** A call of a provider whose answer has not begun. */
+const called = { fallbackUsed: false, source: "upstream" } as const
 
 export class Settlement extends Context.Service<
   Settlement,
@@ -120,10 +132,11 @@ export class Settlement extends Context.Service<
             meter.settle(request, { ...noUsage, record, cancelled: true, fallbackUsed: fellBack(record) })
           )
         }
-        const all = others.reduce(
-          (sum, { at, candidate }) => withCharge(sum, abortedCharge(sum, candidate, plan.promptTokens, 0), at),
-          record
-        )
+        let all = record
+        for (const { at, candidate } of others) {
+          const promptTokens = yield* chargedPrompt(all, candidate, plan.prompt)
+          all = withCharge(all, abortedCharge(all, candidate, promptTokens, 0), at)
+        }
         yield* settleAbandoned(request, all, candidate, progress)
       })
 
@@ -146,6 +159,7 @@ export class Settlement extends Context.Service<
           cancelled: true,
           fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(record)
         }
+        yield* countPrompt(request, record, progress?.answer ?? { candidate, ...called }, reported)
         if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
           const { usage, usageSource } = outcomeOf(request, record, progress.answer, reported, () => known)
           return yield* settle(request, { ...left, usage, usageSource }, reported)
@@ -168,8 +182,10 @@ export class Settlement extends Context.Service<
         const settleAfterDisconnect = (answer: Answer) => {
           if (answer.body._tag === "Whole") {
             const { reply } = answer.body
-            const ending = wholeOutcome(request, log.record, answer, reply)
-            return settle(request, { ...ending, finishReason: null, cancelled: true }, reply.usage)
+            return Effect.flatMap(countPrompt(request, log.record, answer, reply.usage), () => {
+              const ending = wholeOutcome(request, log.record, answer, reply)
+              return settle(request, { ...ending, finishReason: null, cancelled: true }, reply.usage)
+            })
           }
           if (underWay.has(reservation)) return Effect.void
           const seen = new ReceivedAnswer()
@@ -201,14 +217,17 @@ export class Settlement extends Context.Service<
           withProviderUsage(generation, usageInfo(generation, isWritten), usageExtra)
         )
 
-      const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) =>
-        Effect.flatMap(request.reservation.durable, () =>
+      const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) => {
+        const { record } = request.log
+        const counted = Effect.andThen(request.reservation.durable, countPrompt(request, record, answer, reply.usage))
+        return Effect.flatMap(counted, () =>
           settledUsage(
             request,
-            settle(request, wholeOutcome(request, request.log.record, answer, reply), reply.usage),
+            settle(request, wholeOutcome(request, record, answer, reply), reply.usage),
             reply.usageExtra
           )
         )
+      }
 
       const replay = (request: MeteredRequest, candidate: Candidate, reply: ChatReply) => {
         const origin = { candidate, fallbackUsed: false, source: "cache" } as const
@@ -225,7 +244,9 @@ export class Settlement extends Context.Service<
         reported: TokenUsage | null
       ) {
         yield* request.reservation.durable
-        const ending = outcomeOf(request, request.log.record, { ...from, source: "upstream" }, reported, () => 0)
+        const answer = { ...from, source: "upstream" } as const
+        yield* countPrompt(request, request.log.record, answer, reported)
+        const ending = outcomeOf(request, request.log.record, answer, reported, () => 0)
         return yield* settledUsage(request, settle(request, ending, reported))
       })
 

@@ -18,7 +18,7 @@ import { type Answer, type CompletionEvent } from "../request/Answer.ts"
 import { type AttemptRecord, withBrokenStream } from "../request/AttemptRecord.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { readToEnd, ReceivedAnswer } from "./ClientDisconnect.ts"
-import { errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
+import { countPrompt, errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 
 /** The part of an answer that was received, for a settlement before the end. */
@@ -83,6 +83,7 @@ export const makeStreamSettlement = ({
     const finish = Effect.gen(function* () {
       const nowMs = yield* Clock.currentTimeMillis
       const record = broken?._tag === "ProviderError" ? withBrokenStream(log.record, broken) : log.record
+      yield* countPrompt(request, record, answer, seen.usage)
       const outcome = {
         ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
         timeToFirstTokenMs: progress.timeToFirstTokenMs,

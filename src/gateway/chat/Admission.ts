@@ -1,7 +1,8 @@
 /**
  * Admits a request before it is planned. The limits of requests a minute and of concurrent requests
- * are checked before the prompt is counted, so that a key over its limits costs almost nothing. A
- * short prompt is counted first, because counting it costs less than a second check.
+ * are checked before the prompt is counted, so that a key over its limits costs almost nothing. The
+ * limit of tokens is checked with the prompt's bound, and the prompt is counted only if the limit
+ * may have room for the count and has none for the bound.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -9,13 +10,14 @@ import { Ids } from "../../domain/Ids.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
-import { type Arrival, mostTokens, Policy } from "./Policy.ts"
+import { type Arrival, isAmple, mostTokens, Policy } from "./Policy.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
 
-/** An admitted request, with the tokens of its prompt. */
+/** An admitted request, with its prompt. `tokens`: those that the rate limit took for it. */
 export interface Admitted extends Arrival {
   readonly startedAtMs: number
-  readonly promptTokens: number
+  readonly prompt: PromptTokens
 }
 
 export interface AdmissionQuery {
@@ -23,7 +25,8 @@ export interface AdmissionQuery {
   readonly trace: RequestTrace | null
   /** Receives what remains of the limits. */
   readonly note: Note
-  readonly prompt: PromptTexts
+  /** Called again if the prompt has to be counted. */
+  readonly prompt: () => PromptTexts
 }
 
 export class Admission extends Context.Service<
@@ -39,13 +42,15 @@ export class Admission extends Context.Service<
     readonly admitUnread: (
       asking: Omit<AdmissionQuery, "prompt">
     ) => <A, R>(
-      next: (count: (prompt: PromptTexts) => Effect.Effect<Admitted, GatewayError>) => Effect.Effect<A, GatewayError, R>
+      next: (
+        bound: (prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>
+      ) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /**
-     * The same for a preview, which takes a request but no tokens of the minute's limit. Returns
-     * the prompt's tokens.
+     * The same for a preview, which takes a request but no tokens of the minute's limit. The prompt
+     * is counted, because the count is shown.
      */
-    readonly preview: (asking: Omit<AdmissionQuery, "trace">) => Effect.Effect<number, GatewayError, Scope.Scope>
+    readonly preview: (asking: Omit<AdmissionQuery, "trace">) => Effect.Effect<PromptTokens, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/chat/Admission") {
   static readonly layer = Layer.effect(
@@ -56,27 +61,31 @@ export class Admission extends Context.Service<
       const ids = yield* Ids
       const clock = yield* Clock.Clock
 
-      const counted = (caller: Caller, prompt: PromptTexts, left: LimitsLeft): Effect.Effect<number, GatewayError> =>
-        Effect.flatMap(policy.tokensToCount(caller, prompt.characters, left), (most) =>
-          tokenCounter.count(caller.key.id, prompt, most)
-        )
+      /** Counts a prompt whose bound the limit has no room for. */
+      const counted = (caller: Caller, prompt: PromptTokens, left: LimitsLeft): Effect.Effect<void, GatewayError> =>
+        prompt.isCounted
+          ? Effect.void
+          : Effect.flatMap(policy.tokensToCount(caller, prompt.characters, left), (most) =>
+              Effect.asVoid(prompt.count(most))
+            )
 
       return Admission.of({
         admit:
-          ({ caller, note, prompt, trace }) =>
+          ({ caller, note, prompt: texts, trace }) =>
           (next) =>
             Effect.suspend(() => {
               const startedAtMs = clock.currentTimeMillisUnsafe()
-              const short = tokenCounter.atOnce(caller.key.id, prompt)
-              const tokens = short !== null && short <= mostTokens(caller) ? short : 0
-              const arrival: Arrival = { generationId: ids.next("gen", startedAtMs), caller, trace, note, tokens }
-              return policy.rateLimit(arrival)((left) =>
-                short !== null
-                  ? next({ ...arrival, startedAtMs, promptTokens: short })
-                  : Effect.flatMap(counted(caller, prompt, left), (promptTokens) =>
-                      next({ ...arrival, startedAtMs, promptTokens })
-                    )
-              )
+              const prompt = tokenCounter.promptOf(caller.key.id, texts)
+              const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
+              const isBound = !prompt.isCounted
+              const generationId = ids.next("gen", startedAtMs)
+              const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound }
+              return policy.rateLimit(arrival)((left, taken) => {
+                const admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
+                return prompt.isCounted || (taken > 0 && isAmple(left.tokens))
+                  ? next(admitted)
+                  : Effect.flatMap(counted(caller, prompt, left), () => next(admitted))
+              })
             }),
 
         admitUnread: (asking) => (next) =>
@@ -84,21 +93,26 @@ export class Admission extends Context.Service<
             const startedAtMs = clock.currentTimeMillisUnsafe()
             const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0 }
             return policy.rateLimit(arrival)((left) =>
-              next((prompt) =>
-                Effect.map(counted(asking.caller, prompt, left), (promptTokens) => ({
-                  ...arrival,
-                  startedAtMs,
-                  promptTokens
-                }))
+              next((texts) =>
+                Effect.suspend(() => {
+                  const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
+                  const admitted = { ...arrival, startedAtMs, prompt }
+                  return prompt.most <= left.tokens.remaining
+                    ? Effect.succeed(admitted)
+                    : Effect.as(counted(asking.caller, prompt, left), admitted)
+                })
               )
             )
           }),
 
-        preview: ({ caller, note, prompt }) =>
+        preview: ({ caller, note, prompt: texts }) =>
           Effect.suspend(() => {
             const generationId = ids.next("prv", clock.currentTimeMillisUnsafe())
             const arrival: Arrival = { generationId, caller, trace: null, note, tokens: 0 }
-            return policy.rateLimit(arrival)((left) => counted(caller, prompt, left))
+            return policy.rateLimit(arrival)((left) => {
+              const prompt = tokenCounter.promptOf(caller.key.id, texts)
+              return Effect.as(counted(caller, prompt, left), prompt)
+            })
           })
       })
     })

@@ -5,6 +5,7 @@ import { type PlanInput } from "./Planner.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
 /** `modelsFallback`: the fallback models of a request that names none. */
 export const chatPlanInput = (
@@ -26,7 +27,7 @@ export const chatPlanInput = (
     readonly trace?: RequestTrace | null
   },
   modelsFallback: ReadonlyArray<string>,
-  promptTokens: number
+  prompt: PromptTokens
 ): PlanInput<ChatRequest> => {
   const choices = request.n ?? 1
   const limit = outputLimit(request)
@@ -36,7 +37,7 @@ export const chatPlanInput = (
     model: request.model,
     fallbackModels: request.models ?? modelsFallback,
     preferences: request.provider ?? null,
-    promptTokens,
+    prompt,
     outputTokens: limit === null ? null : limit * choices,
     choices,
     streamed: request.stream === true,

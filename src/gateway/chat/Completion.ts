@@ -32,6 +32,7 @@ import { makeTraceContent } from "../telemetry/TraceContent.ts"
 import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Admission, type Admitted } from "./Admission.ts"
 import { cacheHit, storeAnswer, tracedLookup } from "./CachedAnswer.ts"
+import { headOf, showsPrompt } from "./CompletionHead.ts"
 import { chatPlanInput } from "./ChatPlanInput.ts"
 import { type ChatMetered } from "./ChatMetered.ts"
 import { type ChatQuery } from "./ChatQuery.ts"
@@ -85,7 +86,13 @@ export class Completion extends Context.Service<
             () => request.log.clientLeft()
           )
 
+        /** Counts a prompt that is shown while the provider works. */
         const called = (request: ChatMetered): Answering =>
+          showsPrompt(request.plan) && request.plan.ranked[0]?.provider.dialect === "openai"
+            ? Effect.andThen(Effect.forkChild(request.plan.prompt.count()), asked(request))
+            : asked(request)
+
+        const asked = (request: ChatMetered): Answering =>
           Effect.suspend(() => {
             const { log, note, plan } = request
             // The head of a stream may leave before the first token.
@@ -199,18 +206,7 @@ export class Completion extends Context.Service<
         ) {
           const { note, plan } = request
           note({ generationId: plan.generationId })
-          const dropped = leftOutBy(request.log.record, answer.candidate)
-          const head: Head = {
-            completionId: ids.next("chatcmpl", plan.startedAtMs),
-            generationId: plan.generationId,
-            createdAtMs: plan.startedAtMs,
-            model: answer.candidate.offer.id,
-            provider: answer.candidate.provider.slug,
-            cacheHit: answer.source === "cache",
-            promptTokens: plan.promptTokens,
-            ...(dropped.length === 0 ? {} : { dropped }),
-            ...(request.reservation.held.isClamped ? { isClamped: true } : {})
-          }
+          const head = yield* headOf(request, answer, ids.next("chatcmpl", plan.startedAtMs))
           const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
           if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
           const isExcluded = excludesReasoning(plan.request)
@@ -251,7 +247,7 @@ export class Completion extends Context.Service<
 
         const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
           const { cacheControl, idempotencyKey, note, origin } = query
-          const input = chatPlanInput(query, options.modelsFallback, arrived.promptTokens)
+          const input = chatPlanInput(query, options.modelsFallback, arrived.prompt)
           const plan = withOrigin(yield* planner.begin(input, arrived), origin)
           const reservation = new Reservation(arrived.tokens, note)
           const sent: ChatMetered = {
@@ -279,17 +275,20 @@ export class Completion extends Context.Service<
           const { caller, note, request, trace = null } = query
           note({ operation: "chat", tier: caller.key.tier })
           trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
-          return admission.admit({ caller, note, trace, prompt: chatTexts(request) })((arrived) =>
+          return admission.admit({ caller, note, trace, prompt: () => chatTexts(request) })((arrived) =>
             admitted(query, arrived)
           )
         }
 
         const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
           note({ operation: "chat", tier: caller.key.tier })
-          return admission.admitUnread({ caller, note, trace })((count) =>
+          return admission.admitUnread({ caller, note, trace })((bound) =>
             Effect.flatMap(read, (query) => {
               trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
-              return Effect.flatMap(count(chatTexts(query.request)), (arrived) => admitted(query, arrived))
+              return Effect.flatMap(
+                bound(() => chatTexts(query.request)),
+                (arrived) => admitted(query, arrived)
+              )
             })
           )
         }

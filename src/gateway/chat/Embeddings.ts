@@ -106,7 +106,7 @@ export class Embeddings extends Context.Service<
             model: request.model,
             fallbackModels: [],
             preferences: null,
-            promptTokens: arrived.promptTokens,
+            prompt: arrived.prompt,
             outputTokens: null,
             choices: 1,
             streamed: false,
@@ -137,7 +137,7 @@ export class Embeddings extends Context.Service<
       const run = (query: EmbeddingQuery) => {
         const { caller, note, request, trace = null } = query
         note({ operation: "embeddings", tier: caller.key.tier })
-        return admission.admit({ caller, note, trace, prompt: embeddingTexts(request) })((arrived) =>
+        return admission.admit({ caller, note, trace, prompt: () => embeddingTexts(request) })((arrived) =>
           admitted(query, arrived)
         )
       }

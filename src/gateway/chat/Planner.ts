@@ -6,18 +6,13 @@
 import { Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
-import {
-  ContextLengthExceeded,
-  gatewayError,
-  type GatewayError,
-  ModelNotFound,
-  NoEligibleProvider
-} from "../../domain/Errors.ts"
+import { gatewayError, type GatewayError, ModelNotFound } from "../../domain/Errors.ts"
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { meantBy } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
+import { unroutable } from "./Unroutable.ts"
 import { type Aliases, type AliasTarget, allowedAliases, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
@@ -27,7 +22,8 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { sendable, withModelIds } from "../routing/NativeLane.ts"
-import { explorable, explored, rank, type RankingInput } from "../routing/Ranking.ts"
+import { explorable, explored, isOpen, rank, type RankingInput } from "../routing/Ranking.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
 /**
  * The most candidates of a request, and the most exclusions that it is shown. This bounds the work,
@@ -45,7 +41,7 @@ export interface PlanInput<Request> {
   /** Tried in order when the first model has no provider left. */
   readonly fallbackModels: ReadonlyArray<string>
   readonly preferences: ProviderPreferences | null
-  readonly promptTokens: number
+  readonly prompt: PromptTokens
   readonly outputTokens: number | null
   readonly choices: number
   readonly streamed: boolean
@@ -80,11 +76,12 @@ export interface PlannerOptions {
 export class Planner extends Context.Service<
   Planner,
   {
-    /** Records nothing, and does not explore. */
+    /** Records nothing, and does not explore. A prompt that is not counted has its bound. */
     readonly route: (input: PlanInput<unknown>) => Route
     /** The model that a name stands for: of an alias the heaviest one that the key may use. */
     readonly resolve: (name: string, key: KeyRecord) => Result.Result<Model, GatewayError>
     readonly aliases: Aliases
+    /** Counts the prompt if its bound does not decide the route. */
     readonly begin: <Request>(
       input: PlanInput<Request>,
       admitted: Pick<Admitted, "generationId" | "startedAtMs">
@@ -99,12 +96,16 @@ export class Planner extends Context.Service<
         const stats = yield* ProviderStats
         const aliases: Aliases = new Map(Object.entries(options.aliases ?? {}))
 
-        const inputOf = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
+        const inputOf = (
+          input: PlanInput<unknown>,
+          candidates: ReadonlyArray<Candidate>,
+          promptTokens = input.prompt.most
+        ): RankingInput => ({
           candidates,
           preferences: input.preferences,
           defaultSort: options.defaultSort,
           kind: input.kind,
-          promptTokens: input.promptTokens,
+          promptTokens,
           outputTokens: input.outputTokens,
           choices: input.choices,
           streamed: input.streamed,
@@ -216,38 +217,55 @@ export class Planner extends Context.Service<
             : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
         }
 
+        const counted = (input: PlanInput<unknown>, roll: number): Effect.Effect<Route> =>
+          Effect.suspend(() => {
+            const found = route(input, roll)
+            const { excluded, ranked } = found
+            const { fewest, isCounted, most } = input.prompt
+            return !isCounted && isOpen(inputOf(input, ranked, fewest), inputOf(input, ranked, most), excluded)
+              ? Effect.map(input.prompt.count(), () => route(input, roll))
+              : Effect.succeed(found)
+          })
+
         const begin = <Request>(
           input: PlanInput<Request>,
           { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
         ): Effect.Effect<RequestPlan<Request>> =>
-          Effect.flatMap(hasAlias(input) ? rollFor(input) : noRoll, (roll) => {
-            const { excluded, groupSizes, model, named, ranked: best, unroutable } = route(input, roll)
-            const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
-              kind: input.kind,
-              generationId,
-              caller: input.caller,
-              request: input.request,
-              model,
-              ...(named === undefined ? {} : { named }),
-              ...withModelIds(input.native, (name) => resolve(name, input.caller.key)),
-              ranked,
-              // An explored candidate comes first.
-              groupSizes: ranked === best ? groupSizes : [],
-              excluded,
-              unroutable,
-              startedAtMs,
-              month: monthOf(startedAtMs),
-              promptTokens: input.promptTokens,
-              outputTokens: input.outputTokens,
-              choices: input.choices,
-              streamed: input.streamed,
-              deadline: input.deadline,
-              keepsReasoning: input.keepsReasoning === true,
-              trace: input.trace,
-              conversation: isChoice(input, model, ranked) ? input.conversation : null
-            })
-            return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
+          Effect.flatMap(hasAlias(input) ? rollFor(input) : noRoll, (roll) =>
+            Effect.flatMap(counted(input, roll), (found) => planned(input, found, { generationId, startedAtMs }))
+          )
+
+        const planned = <Request>(
+          input: PlanInput<Request>,
+          { excluded, groupSizes, model, named, ranked: best, unroutable }: Route,
+          { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
+        ): Effect.Effect<RequestPlan<Request>> => {
+          const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
+            kind: input.kind,
+            generationId,
+            caller: input.caller,
+            request: input.request,
+            model,
+            ...(named === undefined ? {} : { named }),
+            ...withModelIds(input.native, (name) => resolve(name, input.caller.key)),
+            ranked,
+            // An explored candidate comes first.
+            groupSizes: ranked === best ? groupSizes : [],
+            excluded,
+            unroutable,
+            startedAtMs,
+            month: monthOf(startedAtMs),
+            prompt: input.prompt,
+            outputTokens: input.outputTokens,
+            choices: input.choices,
+            streamed: input.streamed,
+            deadline: input.deadline,
+            keepsReasoning: input.keepsReasoning === true,
+            trace: input.trace,
+            conversation: isChoice(input, model, ranked) ? input.conversation : null
           })
+          return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
+        }
 
         const resolve = (name: string, key: KeyRecord) =>
           Result.mapError(catalog.resolve(drawn(aliases, name, key.allowedModels, 0)), (error) =>
@@ -274,27 +292,3 @@ const rollFor = ({ caller, conversation, model }: PlanInput<unknown>): Effect.Ef
   return roll === null ? Random.next : Effect.succeed(roll)
 }
 const nothing = { ranked: [], groupSizes: [], excluded: [] }
-
-/**
- * The error of a model that exists but has no candidate. A prompt too long for every provider is
- * the client's error.
- */
-const unroutable = (
-  model: string,
-  candidates: ReadonlyArray<Candidate>,
-  excluded: ReadonlyArray<Exclusion>,
-  { kind, promptTokens }: Pick<PlanInput<unknown>, "kind" | "promptTokens">
-): GatewayError => {
-  if (excluded.length > 0 && excluded.every(({ reason }) => reason === "context_length")) {
-    const contextLength = candidates.reduce((longest, { offer }) => Math.max(longest, offer.contextLength ?? 0), 0)
-    return gatewayError(
-      new ContextLengthExceeded({
-        message: null,
-        promptTokens,
-        contextLength,
-        param: kind === "chat" ? "messages" : "input"
-      })
-    )
-  }
-  return gatewayError(new NoEligibleProvider({ model, excluded }))
-}

@@ -31,16 +31,23 @@ import { budgetExceeded } from "../billing/IncrementalReservation.ts"
 const LEASE_MS = 15_000
 /** The renewal interval of this process's slots. A lease survives one failed renewal. */
 const RENEW_EVERY_MS = 5_000
+/**
+ * The share of the minute's tokens that has to be left after a bound is taken. With less left, the
+ * prompt is counted.
+ */
+const AMPLE_SHARE = 0.5
 /** A prompt has at least one token in this many characters, unless it repeats one character. */
 const MAX_CHARACTERS_PER_TOKEN = 16
 
 export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
 
-/** A request before its prompt is counted. `tokens`: the tokens known so far, 0 at first. */
+/** A request before it is planned. `tokens`: those to take for its prompt, 0 at first. */
 export interface Arrival {
   readonly generationId: string
   readonly caller: Caller
   readonly tokens: number
+  /** `tokens` are a bound: a limit that has no room for them takes none. */
+  readonly isBound?: boolean
   readonly trace: RequestTrace | null
   /** Receives what remains of the limits, even if the request is refused. */
   readonly note: Note
@@ -53,7 +60,7 @@ export class Policy extends Context.Service<
     readonly rateLimit: (
       arrival: Arrival
     ) => <A, R>(
-      next: (left: LimitsLeft) => Effect.Effect<A, GatewayError, R>
+      next: (left: LimitsLeft, taken: number) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /**
      * How many tokens to count at most in a prompt of `characters`. Fails if no count is needed:
@@ -64,7 +71,11 @@ export class Policy extends Context.Service<
       characters: number,
       left: LimitsLeft
     ) => Effect.Effect<number, GatewayError>
-    /** Takes the prompt's tokens from the minute's limit, if `rateLimit` has not. */
+    /**
+     * Takes the prompt's tokens from the minute's limit, if `rateLimit` has not. Where the limit
+     * has no ample room for a bound, the count decides; other bounds that were taken from it are
+     * then corrected to their counts first.
+     */
     readonly tokens: (request: MeteredRequest) => Step
     /** Reserves the cost of the request. Refuses if the month's budget has no room for it. */
     readonly budget: (request: MeteredRequest) => Step
@@ -81,28 +92,58 @@ export class Policy extends Context.Service<
       /** The concurrency slots of this process, by id. */
       const held = new Map<string, Lease>()
 
-      const judged = (caller: Caller, note: Note, asked: Effect.Effect<LimitVerdict, StoreError>) =>
+      /** Null: refused by the limit of tokens, which the count may pass. */
+      const judged = (
+        caller: Caller,
+        note: Note,
+        asked: Effect.Effect<LimitVerdict, StoreError>,
+        mayCount: () => boolean
+      ): Effect.Effect<LimitVerdict | null, GatewayError> =>
         Effect.flatMap(Effect.catch(asked, unavailable), (verdict) => {
+          if (verdict.refusedBy === "tokens" && mayCount()) return Effect.succeed(null)
           const { requests, tokens } = verdict
           note({ requests, tokens })
           return verdict.refusedBy === null ? Effect.succeed(verdict) : Effect.fail(refusedBy(caller, verdict))
         })
 
-      const acquire = ({ caller, generationId, note, tokens }: Arrival): Effect.Effect<LimitsLeft, GatewayError> =>
+      const acquire = (arrival: Arrival): Effect.Effect<{ left: LimitsLeft; taken: number }, GatewayError> =>
         Effect.suspend(() => {
+          const { caller, generationId, isBound = false, note, tokens } = arrival
           const nowMs = clock.currentTimeMillisUnsafe()
           const holder = holderOf(caller)
-          const taken = limits.acquire({ ...holder, leaseId: generationId, tokens, nowMs, leaseMs: LEASE_MS })
-          return Effect.map(judged(caller, note, taken), (left) => {
+          const asked = limits.acquire({ ...holder, leaseId: generationId, tokens, nowMs, leaseMs: LEASE_MS })
+          const mayCount = () => tokens > 0 && (isBound || boundedBeside(caller).length > 0)
+          return Effect.flatMap(judged(caller, note, asked, mayCount), (left) => {
+            if (left === null) return acquire({ ...arrival, tokens: 0 })
             held.set(generationId, { keyId: holder.keyId, ownerId: holder.owner?.id ?? null, leaseId: generationId })
-            return left
+            return Effect.succeed({ left, taken: tokens })
           })
+        })
+
+      /** Running requests whose bound was taken, by their id. */
+      const bounded = new Map<string, MeteredRequest>()
+
+      const boundedBeside = (caller: Caller): ReadonlyArray<MeteredRequest> => {
+        const { keyId, owner } = holderOf(caller)
+        return [...bounded.values()].filter(
+          ({ plan }) => plan.caller.key.id === keyId || (owner && plan.caller.owner?.id === owner.id)
+        )
+      }
+
+      /** Corrects a bound that was taken to the count. */
+      const correctToCount = (request: MeteredRequest): Effect.Effect<void> =>
+        Effect.flatMap(request.plan.prompt.count(), (tokens) => {
+          // The request may have ended while its prompt was counted.
+          return bounded.delete(request.plan.generationId) && !request.reservation.isSettled
+            ? meter.correctTokens(request, tokens, clock.currentTimeMillisUnsafe())
+            : Effect.void
         })
 
       const release = (generationId: string) =>
         Effect.suspend(() => {
           const lease = held.get(generationId)
           held.delete(generationId)
+          bounded.delete(generationId)
           return lease === undefined ? Effect.void : Effect.ignore(limits.release(lease))
         })
 
@@ -111,14 +152,42 @@ export class Policy extends Context.Service<
       )
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(RENEW_EVERY_MS))))
 
-      const take = ({ plan: { caller, promptTokens: tokens }, reservation }: MeteredRequest) =>
+      const take = (request: MeteredRequest): Effect.Effect<void, GatewayError> =>
         Effect.suspend(() => {
+          const { plan, reservation } = request
+          const { caller, prompt } = plan
+          const tokens = prompt.most
           if (tokens === 0) return Effect.void
-          if (tokens > mostTokens(caller)) return Effect.fail(tooLong(caller, tokens))
-          const nowMs = clock.currentTimeMillisUnsafe()
-          const taken = limits.take({ ...holderOf(caller), tokens, nowMs })
-          return Effect.map(judged(caller, reservation.note, taken), () => reservation.setTakenTokens(tokens))
+          const most = mostTokens(caller)
+          if (tokens > most) {
+            return prompt.isCounted
+              ? Effect.fail(tooLong(caller, tokens))
+              : Effect.flatMap(prompt.count(most), () => take(request))
+          }
+          const others = () => (prompt.isCounted ? boundedBeside(caller) : [])
+          const asked = limits.take({ ...holderOf(caller), tokens, nowMs: clock.currentTimeMillisUnsafe() })
+          return Effect.flatMap(
+            judged(caller, reservation.note, asked, () => !prompt.isCounted || others().length > 0),
+            (left) => {
+              if (left === null) {
+                const counted = prompt.isCounted
+                  ? Effect.forEach(others(), correctToCount, { discard: true })
+                  : Effect.asVoid(prompt.count(most))
+                return Effect.flatMap(counted, () => take(request))
+              }
+              reservation.setTakenTokens(tokens)
+              return settled(request, left.tokens) ?? Effect.void
+            }
+          )
         })
+
+      /** What remains to do once the prompt's tokens are taken. */
+      const settled = (request: MeteredRequest, left: LimitsLeft["tokens"] | null): Effect.Effect<void> | null => {
+        const { plan, reservation } = request
+        if (plan.prompt.isCounted && reservation.takenTokens === plan.prompt.most) return null
+        bounded.set(plan.generationId, request)
+        return plan.prompt.isCounted || (left !== null && !isAmple(left)) ? correctToCount(request) : null
+      }
 
       const reserve = (request: MeteredRequest) =>
         Effect.suspend(() => {
@@ -136,7 +205,7 @@ export class Policy extends Context.Service<
         rateLimit: (arrival) => (next) =>
           Effect.flatMap(
             acquired(staged(arrival.trace, RATE_LIMIT, acquire(arrival)), () => release(arrival.generationId)),
-            next
+            ({ left, taken }) => next(left, taken)
           ),
 
         tokensToCount: (caller, characters, { tokens: left }) => {
@@ -155,10 +224,13 @@ export class Policy extends Context.Service<
               )
         },
 
-        tokens: (request) => (next) =>
-          request.reservation.takenTokens > 0
-            ? next
-            : Effect.flatMap(Effect.uninterruptible(staged(request.plan.trace, RATE_LIMIT, take(request))), () => next),
+        tokens: (request) => (next) => {
+          const { plan, reservation } = request
+          if (reservation.takenTokens === 0)
+            return Effect.flatMap(Effect.uninterruptible(staged(plan.trace, RATE_LIMIT, take(request))), () => next)
+          const correcting = settled(request, null)
+          return correcting === null ? next : Effect.flatMap(correcting, () => next)
+        },
 
         budget: (request) => (next) => Effect.andThen(staged(request.plan.trace, BUDGET, reserve(request)), next),
 
@@ -178,6 +250,9 @@ export class Policy extends Context.Service<
     })
   )
 }
+
+/** Whether a bound may stay taken, because much of the minute's limit is left. */
+export const isAmple = ({ limit, remaining }: LimitsLeft["tokens"]): boolean => remaining >= limit * AMPLE_SHARE
 
 const RATE_LIMIT = "tollgate.policy.rate_limit"
 

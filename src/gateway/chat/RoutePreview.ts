@@ -81,19 +81,20 @@ export class RoutePreview extends Context.Service<
         const stats = yield* ProviderStats
 
         const of = Effect.fnUntraced(function* ({ caller, note, request }: PreviewQuery) {
-          const promptTokens = yield* admission.preview({ caller, note, prompt: chatTexts(request) })
+          const prompt = yield* admission.preview({ caller, note, prompt: () => chatTexts(request) })
+          const promptTokens = prompt.most
           if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
-          const intent = chatPlanInput({ request, caller }, options.modelsFallback, promptTokens)
+          const intent = chatPlanInput({ request, caller }, options.modelsFallback, prompt)
           const { excluded, model, ranked, unroutable } = planner.route(intent)
           if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
           if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable
           const likelyOutputTokens = likelyOutput(intent.outputTokens, intent.choices)
-          const costAt = (candidate: Candidate) => expectedCost(candidate, intent.promptTokens, likelyOutputTokens)
+          const costAt = (candidate: Candidate) => expectedCost(candidate, promptTokens, likelyOutputTokens)
 
           const candidates = yield* Effect.forEach(ranked, (candidate) =>
             Effect.map(circuits.state(candidate), (circuit): PreviewedCandidate => ({
               candidate,
-              price: pricesFor(candidate.offer.pricing, intent.promptTokens),
+              price: pricesFor(candidate.offer.pricing, promptTokens),
               expectedNano: costAt(candidate),
               circuit,
               stats: stats.snapshot(candidate.provider.slug, candidate.offer.id)
@@ -103,7 +104,7 @@ export class RoutePreview extends Context.Service<
           return {
             model,
             sort: request.provider?.sort ?? options.defaultSort,
-            promptTokens: intent.promptTokens,
+            promptTokens,
             likelyOutputTokens,
             candidates,
             excluded: excluded.map((exclusion) => {

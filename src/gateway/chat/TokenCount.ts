@@ -62,8 +62,9 @@ export class TokenCount extends Context.Service<
       })
 
       const of = Effect.fnUntraced(function* ({ caller, native, note, request }: CountQuery) {
-        const own = yield* admission.preview({ caller, note, prompt: chatTexts(request) })
-        const input = chatPlanInput({ request, caller, native }, [], own)
+        const prompt = yield* admission.preview({ caller, note, prompt: () => chatTexts(request) })
+        const own = prompt.most
+        const input = chatPlanInput({ request, caller, native }, [], prompt)
         const startedAtMs = yield* Clock.currentTimeMillis
         const plan = yield* planner.begin(input, { generationId: "", startedAtMs })
         const { model, unroutable } = plan

@@ -106,11 +106,13 @@ export class PrivacyGuard extends Context.Service<
             if (result.placeholders.isEmpty) return Effect.succeed({ ...untouched, plan, isClear: searchesAll })
             const request = result.value
             const { placeholders } = result
-            return Effect.map(tokenCounter.count(plan.caller.key.id, textsIn(request)), (promptTokens) => ({
+            const prompt = tokenCounter.promptOf(plan.caller.key.id, () => textsIn(request))
+            // What needed the count of the request needs that of the masked one.
+            return Effect.map(plan.prompt.isCounted ? prompt.count() : Effect.void, () => ({
               plan: {
                 ...plan,
                 request,
-                promptTokens,
+                prompt,
                 masked: countsOf(result.findings),
                 ...maskedNative(plan.native, result.native)
               },

@@ -4,13 +4,11 @@
  * is not billed, and the gateway counts the tokens.
  */
 import { Effect } from "effect"
-import { type Candidate, type ModelOffer } from "../../domain/Catalog.ts"
+import { type Candidate, type ModelOffer, UNKNOWN_CONTEXT } from "../../domain/Catalog.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { asksForReasoning } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
-/** The assumed context of a model that does not state its own. */
-const UNKNOWN_CONTEXT = 1_000_000
 /**
  * Tokens that providers add to a prompt and to an answer: their own instructions and format marks.
  */
@@ -40,8 +38,9 @@ export const plausibleUsage = (
     ? usage
     : null
 
-const mostPrompt = ({ promptTokens }: RequestPlan, { contextLength }: ModelOffer): number =>
-  PROMPTS * Math.max(contextLength ?? UNKNOWN_CONTEXT, promptTokens) + ADDED_TOKENS
+/** A prompt whose bound exceeds the context was counted. */
+const mostPrompt = ({ prompt }: RequestPlan, { contextLength }: ModelOffer): number =>
+  PROMPTS * Math.max(contextLength ?? UNKNOWN_CONTEXT, prompt.isCounted ? prompt.most : 0) + ADDED_TOKENS
 
 /**
  * The output limit of the call. Some vendors count reasoning in addition, up to the model's own

@@ -47,7 +47,8 @@ export interface Head {
   readonly provider: string
   readonly cacheHit: boolean
   /**
-   * The gateway's own count of the prompt: all that is known before the provider tells its usage.
+   * Of a stream of the Messages API: the tokens of the prompt, as the provider reported them at its
+   * beginning or as they are counted here.
    */
   readonly promptTokens?: number
   /** The members of the request that the provider did not get. Undefined: it got all of them. */

@@ -3,6 +3,7 @@
  * than the one that answers, and the continuation of a broken stream. The router keeps the current
  * record in its AttemptLog; billing reads it when the request ends.
  */
+import { Effect } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { toldNames } from "../../domain/MemberNames.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
@@ -10,6 +11,7 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { nativeFor, type NativeRequest } from "../../domain/Native.ts"
 import { priceUsage } from "../../domain/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
 /**
  * A call that is charged although another call ends the request. Its output is counted by the
@@ -109,6 +111,18 @@ export const withPrompt = (record: AttemptRecord, candidate: Candidate, usage: T
 /** The usage of the prompt that the provider reported; null if it did not. */
 export const reportedPrompt = ({ prompts }: AttemptRecord, candidate: Candidate): TokenUsage | null =>
   prompts?.get(callName(candidate)) ?? null
+
+/**
+ * The tokens of the prompt of a call that has no end, counted if its provider did not report them.
+ */
+export const chargedPrompt = (
+  record: AttemptRecord,
+  candidate: Candidate,
+  prompt: PromptTokens
+): Effect.Effect<number> => {
+  const reported = reportedPrompt(record, candidate)
+  return reported === null ? prompt.count() : Effect.succeed(reported.promptTokens)
+}
 
 /**
  * The charge for a call that was aborted: its prompt, as the provider reported it or as it is

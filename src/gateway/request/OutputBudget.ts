@@ -6,6 +6,7 @@ import { type Effect, type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
 export interface OutputBudget {
   /** Affordable completion tokens a choice; null for no limit beyond the client's own. */
@@ -16,10 +17,10 @@ export interface OutputBudget {
    */
   readonly isSliced: boolean
   /**
-   * Reserves the prompt of another call. False: the budget has no room for it, or the ledger does
-   * not answer.
+   * Reserves the prompt of another call: its count, if the key has a cap. False: the budget has no
+   * room for it, or the ledger does not answer.
    */
-  readonly hold: (candidate: Candidate, promptTokens: number) => Effect.Effect<boolean>
+  readonly hold: (candidate: Candidate, prompt: PromptTokens) => Effect.Effect<boolean>
   /** Passes on an answer's events as long as they are paid for. */
   readonly watch: <E>(events: Stream.Stream<ChatEvent, E>) => Stream.Stream<ChatEvent, E | GatewayError>
 }

@@ -9,6 +9,7 @@ import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 import { type Caller } from "./Caller.ts"
 import { type ClientDeadline } from "./ClientDeadline.ts"
 import { type Conversation } from "./Conversation.ts"
@@ -43,8 +44,8 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly startedAtMs: number
   /** The UTC month in which the request began; it is billed to this month. */
   readonly month: string
-  /** Prompt tokens of `request`. */
-  readonly promptTokens: number
+  /** The tokens of the prompt of `request`. */
+  readonly prompt: PromptTokens
   /** The client's limit of completion tokens, for all choices together; null if it set none. */
   readonly outputTokens: number | null
   /** The number of choices. */

@@ -114,13 +114,13 @@ export const makeCandidateSearch = (options: SearchOptions) => {
     return hedged({
       ...call.hedge,
       log,
-      promptTokens: plan.promptTokens,
+      prompt: plan.prompt,
       first: { candidate, run: own },
       second: {
         candidate: rival.candidate,
         run: attempt(search.request, rival.candidate, call.make(rival.provider, rival.candidate, false))
       },
-      hold: budget.hold(rival.candidate, plan.promptTokens),
+      hold: budget.hold(rival.candidate, plan.prompt),
       onSecond: () => void search.tried.add(rival.ranked),
       onLost: recordLost
     })

@@ -18,6 +18,7 @@ import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput } from "./MaxTokens.ts"
+import { PromptTokens } from "../../domain/PromptTokens.ts"
 import { countText } from "../tokens/Tokens.ts"
 
 /** The most text that is kept for a continuation, in characters. */
@@ -119,26 +120,28 @@ export const continueStream = ({
 }: Continuing): ContinuedPull => {
   const sent = new Sent(plan.keepsReasoning === true)
   sent.add(opened.head)
-  let current = { candidate, promptTokens: plan.promptTokens, pull: opened.pull, close: opened.close }
+  /** `producedTokens`: of the calls before, which are part of its prompt. */
+  let current = { candidate, producedTokens: 0, pull: opened.pull, close: opened.close }
 
   /** The charge for the call that broke off, if another continues it. */
-  const chargeSoFar = (): Charge =>
-    abortedCharge(log.record, current.candidate, current.promptTokens, sent.producedTokens)
+  const chargeSoFar = (promptTokens: number): Charge =>
+    abortedCharge(log.record, current.candidate, promptTokens + current.producedTokens, sent.producedTokens)
 
   const goOn = Effect.fnUntraced(function* (error: ProviderError) {
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
     const at = log.breakStream(error)
     plan.trace?.broke(at, log.record.attempts[at])
-    const charged = chargeSoFar()
+    const ownTokens = yield* plan.prompt.count()
+    const charged = chargeSoFar(ownTokens)
     const producedTokens = countText(text)
-    const promptTokens = plan.promptTokens + producedTokens
+    const promptTokens = ownTokens + producedTokens
     while (true) {
       const next = nextCandidate()
       if (next === undefined) return yield* error
       const joint = new ContinuationSeam(text)
       const request = requestFrom({ budget, plan }, next, joint.text, producedTokens)
-      if (request === null || !(yield* budget.hold(next, promptTokens))) return yield* error
+      if (request === null || !(yield* budget.hold(next, PromptTokens.counted(promptTokens)))) return yield* error
       const result = yield* Effect.result(open(next, request))
       if (result._tag === "Failure") continue
       yield* current.close
@@ -146,7 +149,7 @@ export const continueStream = ({
       yield* broke(charged.candidate, error)
       log.continued({ candidate: next, promptTokens, producedTokens })
       const { close, head, pull } = result.success
-      current = { candidate: next, promptTokens, pull: joined(pull, joint), close }
+      current = { candidate: next, producedTokens, pull: joined(pull, joint), close }
       sent.nextCall()
       const events = joinedEvents(head, joint)
       if (isReadonlyArrayNonEmpty(events)) return events

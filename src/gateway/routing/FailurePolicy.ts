@@ -70,7 +70,7 @@ export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): Gate
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({
-          promptTokens: plan.promptTokens,
+          promptTokens: plan.prompt.likely,
           contextLength: 0,
           param: plan.kind === "embeddings" ? "input" : "messages",
           message,

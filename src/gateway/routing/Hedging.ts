@@ -8,9 +8,10 @@ import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Attempted } from "./Attempt.ts"
-import { abortedCharge } from "../request/AttemptRecord.ts"
+import { abortedCharge, chargedPrompt } from "../request/AttemptRecord.ts"
 import { type Failure, errorOf } from "./FailurePolicy.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
+import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
 /** The error type on the receipt of a call that lost against a faster one. */
 const HEDGE_LOST = "hedge_lost"
@@ -22,7 +23,7 @@ interface Call<A, R> {
 
 export interface Hedge<A, R> {
   readonly log: AttemptLog
-  readonly promptTokens: number
+  readonly prompt: PromptTokens
   readonly afterMs: number
   readonly first: Call<A, R>
   readonly second: Call<A, R>
@@ -72,7 +73,7 @@ export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
  * costs nothing.
  */
 const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Running<A>, candidate: Candidate) {
-  const { log, promptTokens } = hedge
+  const { log, prompt } = hedge
   yield* Fiber.interrupt(slower)
   const exit = yield* Fiber.await(slower)
   if (Exit.isFailure(exit) && errorOf(exit.cause) !== undefined) return
@@ -85,7 +86,7 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
   else hedge.onLost(candidate, attempt.latencyMs)
   log.change(at, { status: "cancelled", errorType: HEDGE_LOST, httpStatus: null })
-  log.charge(abortedCharge(log.record, candidate, promptTokens, 0), at)
+  log.charge(abortedCharge(log.record, candidate, yield* chargedPrompt(log.record, candidate, prompt), 0), at)
 })
 
 const worse = <A>(

@@ -5,7 +5,13 @@
  * client asked for the cheapest. A small share of requests explores a provider that is not first,
  * so that one that has recovered is found again.
  */
-import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
+import {
+  type Candidate,
+  deniesCollection,
+  type Exclusion,
+  type SortAxis,
+  UNKNOWN_CONTEXT
+} from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
 import { costOf, type NanoUsd, picoFromUsdPerMillion } from "../../domain/Money.ts"
 import { pricesFor } from "../../domain/Pricing.ts"
@@ -178,6 +184,39 @@ const ordered = (eligible: ReadonlyArray<Candidate>, input: RankingInput): Pick<
     groupSizes: starts.map((start, at) => (starts[at + 1] ?? scored.length) - start)
   }
 }
+
+/**
+ * Whether a prompt between two lengths may be in either of two price tiers, or beyond the context.
+ */
+const isNear = ({ offer: { contextLength, pricing } }: Candidate, fewest: number, most: number): boolean =>
+  most > (contextLength ?? UNKNOWN_CONTEXT) ||
+  (pricing.tiers ?? []).some(({ abovePromptTokens: start }) => fewest <= start && most > start)
+
+/**
+ * Whether a prompt between two lengths, at which all of the candidates are ranked, could be ranked
+ * in another way. `excluded`: the candidates that are not ranked at the longer one.
+ */
+export const isOpen = (short: RankingInput, long: RankingInput, excluded: ReadonlyArray<Exclusion>): boolean =>
+  excluded.some(({ reason }) => reason === "context_length" || reason === "max_price") ||
+  long.candidates.some((candidate) => isNear(candidate, short.promptTokens, long.promptTokens)) ||
+  (long.candidates.length > 1 && !isSameOrder(short, long))
+
+/**
+ * Whether prompts of two lengths are ranked the same. Then so are all between them, because within
+ * a tier a price grows in proportion to the length.
+ */
+const isSameOrder = (short: RankingInput, long: RankingInput): boolean => {
+  if ((short.preferences?.sort ?? short.defaultSort) !== "price") return true
+  const [a, b] = [rank(short), rank(long)]
+  return (
+    isSame(a.ranked, b.ranked) &&
+    isSame(a.groupSizes, b.groupSizes) &&
+    isSame(explorable(a.ranked, short), explorable(b.ranked, long))
+  )
+}
+
+const isSame = <A>(a: ReadonlyArray<A>, b: ReadonlyArray<A>): boolean =>
+  a.length === b.length && a.every((one, at) => one === b[at])
 
 const bySlug = (a: Candidate, b: Candidate): number =>
   a.provider.slug < b.provider.slug ? -1 : a.provider.slug > b.provider.slug ? 1 : 0

@@ -1,6 +1,6 @@
 /**
- * The tables of the bound of tokens, unpacked: common words, characters that are tokens, and pairs of
- * ASCII characters that are.
+ * The tables of the bound of tokens, unpacked: common words, characters that are tokens, and pairs
+ * of ASCII characters that are.
  */
 import { asciiPairs, commonCharacters } from "./CommonCharacters.ts"
 import { commonLowerWords, commonWords } from "./CommonWords.ts"
@@ -35,8 +35,8 @@ export const STRADDLED = 2
 }
 
 /**
- * A hash table of the common words, each as five bits a letter: six letters in the first number, six
- * in the second, and a flag if the word is common in lower case only.
+ * A hash table of the common words, each as five bits a letter: six letters in the first number,
+ * six in the second, and a flag if the word is common in lower case only.
  */
 export const LETTERS_OF_NUMBER = 6
 export const LONGEST_WORD = 2 * LETTERS_OF_NUMBER

@@ -2,10 +2,11 @@
  * An upper bound of a text's tokens, from one pass over its characters: never below the count by
  * `o200k_base`, of the whole text or of the slices in which the gateway counts.
  *
- * The pass finds the pieces that the encoding cuts a text into. A piece that is a common word is one
- * token. In any other, two tokens stand side by side only if both together are no token. So at most
- * two of three characters of ASCII are tokens of their own, plus one for each pair of characters
- * that is none. Beyond ASCII, a character that is a token counts one, and any other its bytes.
+ * The pass finds the pieces that the encoding cuts a text into. A piece that is a common word is
+ * one token. In any other, two tokens stand side by side only if both together are no token. So at
+ * most two of three characters of ASCII are tokens of their own, plus one for each pair of
+ * characters that is none. Beyond ASCII, a character that is a token counts one, and any other its
+ * bytes.
  */
 import {
   characterTokens,

@@ -1,6 +1,7 @@
 /**
  * Counts the tokens of prompts without blocking the process. A short prompt is counted at once. A
- * long one is counted in turns with other prompts, and only as far as the caller needs.
+ * long one is bounded at once, and counted only if something needs the count: in turns with other
+ * prompts, and only as far as the caller needs.
  *
  * Counts are cached, because a conversation is sent whole with each turn, and an application sends
  * the same instructions each time. The cache holds digests instead of texts, and is separate per
@@ -9,6 +10,8 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
 import { TURN_NANOS } from "../../domain/Turns.ts"
+import { type PromptBound, PromptTokens } from "../../domain/PromptTokens.ts"
+import { boundOf, type TokenBound } from "./TokenBound.ts"
 import { countSlice, type CountText, countText, nextSlice } from "./Tokens.ts"
 
 /** In characters. Counting a shorter text is as fast as the look-up. */
@@ -22,8 +25,15 @@ const LONG_CHARACTERS = 128
 const HUGE_CHARACTERS = 524_288
 export const MAX_CACHED = 20_000
 
-/** Prompts up to this length are counted at once. */
-const SHORT_CHARACTERS = 4_096
+/** Counting a prompt up to this length costs less than a second look at its limits. */
+const SHORT_CHARACTERS = 512
+/**
+ * Most characters of a prompt that are looked at for its bound. Any other has at most three tokens.
+ */
+const BOUND_CHARACTERS = 1_048_576
+const TOKENS_PER_CHARACTER = 3
+/** The longest token. */
+const CHARACTERS_PER_TOKEN = 128
 /** Most characters counted in one turn. */
 export const TURN_CHARACTERS = 16_384
 /**
@@ -52,11 +62,32 @@ export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
   return { flat, texts, characters }
 }
 
+/** The bounds of a prompt, in one pass over its texts. */
+export const boundOfPrompt = ({ characters, flat, texts }: PromptTexts): PromptBound => {
+  let [most, likely] = [flat, flat]
+  let left = BOUND_CHARACTERS
+  for (const text of texts) {
+    const bound = text.length <= left ? boundOf(text) : unseen(text)
+    most += bound.most
+    likely += bound.likely
+    left -= text.length
+  }
+  return { fewest: flat + Math.floor(characters / CHARACTERS_PER_TOKEN), likely, most }
+}
+
+const unseen = ({ length }: string): TokenBound => ({
+  most: TOKENS_PER_CHARACTER * length,
+  likely: Math.ceil(length / TOKENS_PER_CHARACTER)
+})
+
 export class TokenCounter extends Context.Service<
   TokenCounter,
   {
-    /** The tokens of a short prompt, or null for a long one. */
-    readonly atOnce: (owner: string, prompt: PromptTexts) => number | null
+    /**
+     * The tokens of a prompt: counted if it is short, or else bounded. `texts` is called again for
+     * the count. A text that the owner sent before is not counted again.
+     */
+    readonly promptOf: (owner: string, texts: () => PromptTexts) => PromptTokens
     /**
      * The tokens of a prompt. Counting stops beyond `most`; the result is then more than `most` and
      * less than the true count.
@@ -72,10 +103,12 @@ export class TokenCounter extends Context.Service<
       /** One turn at a time, in the order of requests. */
       const turns = yield* Semaphore.make(1)
 
-      const atOnce = (owner: string, prompt: PromptTexts): number | null =>
-        prompt.characters > SHORT_CHARACTERS || prompt.texts.length * TEXT_CHARACTERS > SHORT_CHARACTERS
-          ? null
-          : prompt.texts.reduce((sum, text) => sum + memory.count(owner, text), prompt.flat)
+      const promptOf = (owner: string, texts: () => PromptTexts): PromptTokens => {
+        const prompt = texts()
+        if (prompt.characters + prompt.texts.length * TEXT_CHARACTERS <= SHORT_CHARACTERS)
+          return PromptTokens.counted(prompt.texts.reduce((sum, text) => sum + memory.count(owner, text), prompt.flat))
+        return new PromptTokens(prompt.characters, boundOfPrompt(prompt), (most) => count(owner, texts(), most))
+      }
 
       const inTurns = (counting: Counting): Effect.Effect<number> => {
         const turn = Effect.suspend(() => {
@@ -88,14 +121,10 @@ export class TokenCounter extends Context.Service<
         )
       }
 
-      return TokenCounter.of({
-        atOnce,
-        count: (owner, prompt, most = Infinity) =>
-          Effect.suspend(() => {
-            const short = atOnce(owner, prompt)
-            return short !== null ? Effect.succeed(short) : inTurns(new Counting(memory, owner, prompt, most))
-          })
-      })
+      const count = (owner: string, prompt: PromptTexts, most = Infinity) =>
+        Effect.suspend(() => inTurns(new Counting(memory, owner, prompt, most)))
+
+      return TokenCounter.of({ promptOf, count })
     })
   )
 }

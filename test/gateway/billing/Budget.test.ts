@@ -17,7 +17,7 @@ import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, meteredWith, requestWith } from "../plans.ts"
+import { boundedPrompt, candidateWith, meteredWith, requestWith } from "../plans.ts"
 
 /** The ledger of a test; its writes can be made to fail. */
 const troubled = () => {
@@ -480,3 +480,49 @@ it.effect("a wait for budget ends with the client's deadline", () =>
     assert.strictEqual((yield* balance)?.reservedNano, 30_000)
   }).pipe(Effect.provide(meter))
 )
+
+describe("a prompt that is not counted", () => {
+  /** Reserves for one output token; 100 prompt tokens, at most 150. */
+  const reserved = (capNano: number) =>
+    Effect.gen(function* () {
+      const { counts, prompt } = boundedPrompt(100, 150)
+      const request = capped(capNano, { prompt, outputTokens: 1 })
+      const result = yield* (yield* Meter).reserve(request)
+      return { counts: counts(), heldNano: request.reservation.heldNano, result: result._tag, request }
+    })
+
+  it.effect("reserves its bound while half of the budget is left", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* reserved(304_000), { counts: 0, heldNano: 152_000, result: "Reserved" })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("is counted near the cap, and let through if its count fits", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* reserved(303_999), { counts: 1, heldNano: 102_000, result: "Reserved" })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("fits a budget for exactly its count", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* reserved(102_000), { counts: 1, heldNano: 102_000, result: "Reserved" })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("is refused for its count", () =>
+    Effect.gen(function* () {
+      const { counts, prompt } = boundedPrompt(100, 150)
+      const result = yield* (yield* Meter).reserve(capped(101_999, { prompt, outputTokens: 1 }))
+      assert.deepInclude(result, { _tag: "Refused", neededNano: 102_000 })
+      assert.strictEqual(counts(), 1)
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("is asked for once near the cap, after the key was found there", () =>
+    Effect.gen(function* () {
+      const { request } = yield* reserved(303_999)
+      yield* (yield* Meter).void(request)
+      assert.deepInclude(yield* reserved(1_000_000), { counts: 1, heldNano: 102_000 })
+    }).pipe(Effect.provide(meter))
+  )
+})

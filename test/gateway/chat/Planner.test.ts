@@ -10,6 +10,7 @@ import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { admittedWith, keyWith, requestWith } from "../plans.ts"
 import { layerScripted, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { saying, scripted } from "../scripts.ts"
+import { PromptTokens } from "../../../src/domain/PromptTokens.ts"
 
 const good = { reply: saying("Hello") }
 const layer = Planner.layer({ defaultSort: "price" }).pipe(
@@ -28,7 +29,7 @@ const intentWith = (provider: Partial<ProviderPreferences>) =>
       caller: { key: keyWith(), limits }
     },
     [],
-    7
+    PromptTokens.counted(7)
   )
 
 /** The first candidate in each of a thousand orders. */

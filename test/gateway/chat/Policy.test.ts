@@ -10,7 +10,7 @@ import { Policy } from "../../../src/gateway/chat/Policy.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
-import { keyWith, meteredWith, type PlanOptions } from "../plans.ts"
+import { boundedPrompt, keyWith, meteredWith, type PlanOptions } from "../plans.ts"
 
 const layer = Layer.provideMerge(
   Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
@@ -229,4 +229,64 @@ it.effect("a slot lasts as long as its request, and 15 s after its process has d
     yield* TestClock.adjust("6 seconds")
     assert.isTrue(yield* isFree)
   }).pipe(Effect.provide(layer))
+)
+
+/**
+ * The tokens that are left of 1,000 after a request with this prompt, and how often it was counted.
+ */
+const takenBy = (tokens: number, most: number) =>
+  Effect.gen(function* () {
+    const { counts, prompt } = boundedPrompt(tokens, most)
+    const { metadata, outcome } = yield* passed({ prompt })
+    return [outcome, metadata.tokens?.remaining, counts()]
+  })
+
+it.effect("the bound of a prompt is taken while half of the minute is left, and else its count", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* takenBy(300, 500), ["reached", 500, 0])
+    assert.deepStrictEqual(yield* takenBy(100, 200), ["reached", 400, 1])
+  }).pipe(Effect.scoped, Effect.provide(layer))
+)
+
+it.effect("a prompt whose count fits the limit of a minute is let through, whatever its bound", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* takenBy(900, 1_500), ["reached", 100, 1])
+  }).pipe(Effect.scoped, Effect.provide(layer))
+)
+
+it.effect("a prompt whose count exceeds the limit of a minute is refused for its count", () =>
+  Effect.gen(function* () {
+    const { counts, prompt } = boundedPrompt(1_001, 1_500)
+    const { outcome } = yield* passed({ prompt })
+    assert.deepInclude(outcome, { _tag: "RateLimited", limit: "tokens", needed: 1_001, retryAfterMs: null })
+    assert.strictEqual(counts(), 1)
+  }).pipe(Effect.scoped, Effect.provide(layer))
+)
+
+it.effect("a bound that a running request took refuses no other whose count fits", () =>
+  Effect.gen(function* () {
+    const first = boundedPrompt(300, 450)
+    const { request } = yield* passed({ prompt: first.prompt })
+    assert.strictEqual(first.counts(), 0)
+    // 550 are left by the bound, and 700 by the count.
+    assert.deepStrictEqual(yield* takenBy(600, 900), ["reached", 100, 1])
+    assert.strictEqual(first.counts(), 1)
+    assert.strictEqual(request.reservation.takenTokens, 300)
+  }).pipe(Effect.scoped, Effect.provide(layer))
+)
+
+it.effect("an admission with a bound that does not fit takes no tokens yet", () =>
+  Effect.gen(function* () {
+    const policy = yield* Policy
+    const { note } = new MetadataRecorder()
+    const caller = { ...meteredWith().plan.caller, limits: tier }
+    const arriving = (generationId: string, tokens: number, isBound: boolean) =>
+      policy.rateLimit({ caller, generationId, note, tokens, isBound, trace: null })((_, taken) =>
+        Effect.succeed(taken)
+      )
+    assert.strictEqual(yield* arriving("gen_1", 700, true), 700)
+    assert.strictEqual(yield* arriving("gen_2", 700, true), 0)
+    const refused = yield* Effect.flip(Effect.scoped(arriving("gen_3", 700, false)))
+    assert.deepInclude(refused.reason, { _tag: "RateLimited", limit: "tokens" })
+  }).pipe(Effect.scoped, Effect.provide(layer))
 )

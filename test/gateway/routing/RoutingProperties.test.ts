@@ -14,6 +14,7 @@ import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { layerScripted } from "../../../src/testing/ScriptedProvider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { admittedWith, keyWith, requestWith } from "../plans.ts"
+import { PromptTokens } from "../../../src/domain/PromptTokens.ts"
 
 const slugs = ["alpha", "beta", "gamma", "delta"] as const
 const models = ["test/small", "test/large", "other/one"] as const
@@ -90,7 +91,7 @@ const planOf = (given: Given, seed: number) => {
           caller: { key: keyWith({ allowedModels: allowed }), limits }
         },
         fallbackModels,
-        7
+        PromptTokens.counted(7)
       ),
       admittedWith()
     )

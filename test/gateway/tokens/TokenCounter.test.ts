@@ -49,16 +49,19 @@ it.effect("a conversation counts the same at once, in turns, and from memory", (
       const prompt = textsOf((count) => countPrompt(request, count))
       const exact = countPrompt(request)
       assert.deepStrictEqual([yield* counts.count("a", prompt), yield* counts.count("a", prompt)], [exact, exact])
-      assert.include([exact, null], counts.atOnce("a", prompt))
+      const bounded = counts.promptOf("a", () => prompt)
+      assert.isTrue(bounded.fewest <= exact && bounded.most >= exact)
+      assert.deepStrictEqual([yield* bounded.count(), bounded.fewest, bounded.most], [exact, exact, exact])
     }
   }).pipe(Effect.provide(TokenCounter.layer))
 )
 
 it("only a short prompt is counted at once", () => {
   const counts = Effect.runSync(Effect.provide(TokenCounter, TokenCounter.layer))
-  assert.strictEqual(counts.atOnce("a", promptOf(["one two three"])), 3)
-  assert.isNull(counts.atOnce("a", promptOf(["toll ".repeat(900)])))
-  assert.isNull(counts.atOnce("a", promptOf(Array.from({ length: 200 }, () => ""))))
+  const isCounted = (texts: ReadonlyArray<string>) => counts.promptOf("a", () => promptOf(texts)).isCounted
+  assert.strictEqual(counts.promptOf("a", () => promptOf(["one two three"])).most, 3)
+  assert.isFalse(isCounted(["toll ".repeat(900)]))
+  assert.isFalse(isCounted(Array.from({ length: 200 }, () => "")))
 })
 
 /** A megabyte of each kind. */
