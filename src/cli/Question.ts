@@ -1,7 +1,8 @@
 /** A chat request on the command line: `chat` sends it, `route` previews it. */
 import { Effect, Option, Stdio, Stream } from "effect"
 import { Argument, Flag } from "effect/cli"
-import type { ChatRequest, TollgateError, TollgateShape } from "../client/Client.ts"
+import type { TollgateError, TollgateShape } from "../client/Client.ts"
+import { chatPayload, type Wishes } from "./chat/Turns.ts"
 import { nearest } from "../domain/Nearest.ts"
 import { CommandFailed, Explained } from "./Failure.ts"
 import { withProgress } from "./Progress.ts"
@@ -50,7 +51,7 @@ export interface Question {
 }
 
 /** The prompt from the arguments, or from stdin unless it is a terminal. */
-const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
+export const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
   if (words.length > 0) return words.join(" ")
   const stdio = yield* Stdio.Stdio
   const text = (yield* stdio.stdinIsTerminal) ? "" : yield* Stream.mkString(Stream.decodeText(stdio.stdin))
@@ -62,7 +63,7 @@ const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
   })
 })
 
-const firstModel = Effect.fnUntraced(function* ({ models }: TollgateShape) {
+export const firstModel = Effect.fnUntraced(function* ({ models }: TollgateShape) {
   const { data } = yield* models.list().pipe(withProgress("reading models"))
   const first = data.find(({ architecture }) => architecture.output_modalities.includes("text"))
   return first === undefined
@@ -70,25 +71,30 @@ const firstModel = Effect.fnUntraced(function* ({ models }: TollgateShape) {
     : first.id
 })
 
-/** The request's body. */
-export const payloadOf = Effect.fnUntraced(function* (
-  { deny, fallbacks, maxTokens, model, order, sort, system, temperature, words }: Question,
-  client: TollgateShape
-) {
-  const prompt = yield* promptOf(words)
-  const system_ = Option.isSome(system) ? [{ role: "system" as const, content: system.value }] : []
-  return {
-    model: Option.isSome(model) ? model.value : yield* firstModel(client),
-    messages: [...system_, { role: "user" as const, content: prompt }],
-    ...(Option.isSome(maxTokens) ? { max_tokens: maxTokens.value } : {}),
-    ...(Option.isSome(temperature) ? { temperature: temperature.value } : {}),
-    provider: {
-      ...(Option.isSome(sort) ? { sort: sort.value } : {}),
-      ...(order.length > 0 ? { order } : {}),
-      ...(fallbacks ? {} : { allow_fallbacks: false }),
-      ...(deny ? { data_collection: "deny" as const } : {})
-    }
-  } satisfies ChatRequest["payload"]
+/** What the flags ask for besides the messages. */
+export const wishesOf = (
+  { deny, fallbacks, maxTokens, order, sort, temperature }: Question,
+  model: string
+): Wishes => ({
+  model,
+  maxTokens: Option.getOrNull(maxTokens),
+  temperature: Option.getOrNull(temperature),
+  provider: {
+    ...(Option.isSome(sort) ? { sort: sort.value } : {}),
+    ...(order.length > 0 ? { order } : {}),
+    ...(fallbacks ? {} : { allow_fallbacks: false }),
+    ...(deny ? { data_collection: "deny" as const } : {})
+  }
+})
+
+/** The body of a request with one prompt. */
+export const payloadOf = Effect.fnUntraced(function* (given: Question, client: TollgateShape) {
+  const text = yield* promptOf(given.words)
+  const model = Option.isSome(given.model) ? given.model.value : yield* firstModel(client)
+  return chatPayload(
+    { system: Option.getOrNull(given.system), turns: [{ role: "user", text }] },
+    wishesOf(given, model)
+  )
 })
 
 /** The most models that a fault lists. */

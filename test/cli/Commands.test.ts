@@ -19,7 +19,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* spoken(["chat", "--model", "mock/echo", "one", "two", promptMarker])
       assert.strictEqual(stdout, `one two ${promptMarker}\n`)
-      assert.match(stderr, /^mock\/echo by mock, \d+ \+ \d+ tokens, \$0\.\d+, gen_[0-9a-f]{32}\n$/)
+      assert.match(stderr, /^mock\/echo by mock, \d+ \+ \d+ tokens, \$0\.\d+, [\d,]+ ms, gen_[0-9a-f]{32}\n$/)
       assert.strictEqual(code, 0)
     })
   )
@@ -30,7 +30,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       for (const api of ["chat", "messages", "responses"]) {
         const { code, stderr, stdout } = yield* spoken(["chat", "--api", api, ...words])
         assert.deepStrictEqual([code, stdout], [0, `one two ${promptMarker}\n`], stderr)
-        assert.match(stderr, /^mock\/echo by mock, \d+ \+ \d+ tokens, \$0\.\d+, gen_[0-9a-f]{32}\n$/, api)
+        assert.match(stderr, /^mock\/echo by mock, \d+ \+ \d+ tokens, \$0\.\d+, [\d,]+ ms, gen_[0-9a-f]{32}\n$/, api)
         const events = yield* spoken(["chat", "--api", api, "--json", ...words])
         assert.isAbove(events.stdout.trimEnd().split("\n").map(parsed).length, 3)
         const none = yield* spoken(["chat", "--api", api, "--model", "mock/none", promptMarker])
@@ -47,7 +47,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       const file = yield* spoken(["chat"], { stdin: prompt })
       assert.strictEqual(file.stdout, prompt)
       const seen = yield* spoken(["chat"], { stdin: prompt, isTerminal: true })
-      assert.strictEqual(seen.stdout, prompt.replace("\u001b", ""))
+      assert.strictEqual(seen.stdout, prompt.replace("\u001b", "␛"))
       const nothing = yield* spoken(["chat"], { stdin: " \n" })
       assert.strictEqual(nothing.code, 2)
       assert.match(nothing.stderr, /The prompt is empty/)

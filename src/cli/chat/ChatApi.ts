@@ -2,9 +2,9 @@
  * The APIs by which `tollgate chat` can ask. Each gives the same pieces: an event as it came, its
  * text, and what it tells about the answer.
  */
-import { type Effect, Predicate, Stream } from "effect"
-import type { Chunk, Head, MessagesEvent, ResponsesEvent, TollgateError, TollgateShape } from "../client/Client.ts"
-import type { payloadOf } from "./Question.ts"
+import { Predicate, Stream } from "effect"
+import type { Chunk, Head, MessagesEvent, ResponsesEvent, TollgateError, TollgateShape } from "../../client/Client.ts"
+import { chatPayload, messagesPayload, responsesPayload, type Thread, type Wishes } from "./Turns.ts"
 
 export type ApiName = "chat" | "messages" | "responses"
 
@@ -25,11 +25,6 @@ export interface Piece {
   readonly told: Partial<Told>
 }
 
-type Payload = Effect.Success<ReturnType<typeof payloadOf>>
-
-/** An output limit for the Messages API, which demands one. */
-const MESSAGES_TOKENS = 4_096
-
 /** What the head of the answer tells, which the events of two of the APIs do not. */
 const onHead = (heads: Array<Partial<Told>>) => ({
   onHead: ({ headers }: Head) => {
@@ -37,57 +32,28 @@ const onHead = (heads: Array<Partial<Told>>) => ({
   }
 })
 
-export const asked = (api: ApiName, client: TollgateShape, payload: Payload): Stream.Stream<Piece, TollgateError> => {
+export const asked = (
+  api: ApiName,
+  client: TollgateShape,
+  thread: Thread,
+  wishes: Wishes
+): Stream.Stream<Piece, TollgateError> => {
   const heads: Array<Partial<Told>> = []
   const withHead = (piece: Piece): Piece => {
     const head = heads.pop()
-    return head === undefined ? piece : { ...piece, told: { model: payload.model, ...head, ...piece.told } }
+    return head === undefined ? piece : { ...piece, told: { model: wishes.model, ...head, ...piece.told } }
   }
   switch (api) {
     case "chat":
-      return Stream.map(client.chat.stream({ payload }), chatPiece)
+      return Stream.map(client.chat.stream({ payload: chatPayload(thread, wishes) }), chatPiece)
     case "messages":
       return client.messages
-        .stream({ payload: messagesPayload(payload) }, onHead(heads))
+        .stream({ payload: messagesPayload(thread, wishes) }, onHead(heads))
         .pipe(Stream.map(messagesPiece), Stream.map(withHead))
     case "responses":
       return client.responses
-        .stream({ payload: responsesPayload(payload) }, onHead(heads))
+        .stream({ payload: responsesPayload(thread, wishes) }, onHead(heads))
         .pipe(Stream.map(responsesPiece), Stream.map(withHead))
-  }
-}
-
-/** The instructions and the question of a payload that `tollgate chat` made. */
-const textsOf = ({ messages }: Payload): { readonly system: string | null; readonly prompt: string } => {
-  const texts = messages.map(({ content }) => content)
-  return texts.length > 1
-    ? { system: texts[0] ?? null, prompt: texts[1] ?? "" }
-    : { system: null, prompt: texts[0] ?? "" }
-}
-
-const messagesPayload = (payload: Payload) => {
-  const { max_tokens, model, provider, temperature } = payload
-  const { prompt, system } = textsOf(payload)
-  return {
-    model,
-    max_tokens: max_tokens ?? MESSAGES_TOKENS,
-    messages: [{ role: "user" as const, content: prompt }],
-    ...(system === null ? {} : { system }),
-    ...(temperature === undefined ? {} : { temperature }),
-    provider
-  }
-}
-
-const responsesPayload = (payload: Payload) => {
-  const { max_tokens, model, provider, temperature } = payload
-  const { prompt, system } = textsOf(payload)
-  return {
-    model,
-    input: prompt,
-    ...(max_tokens === undefined ? {} : { max_output_tokens: max_tokens }),
-    ...(system === null ? {} : { instructions: system }),
-    ...(temperature === undefined ? {} : { temperature }),
-    provider
   }
 }
 
