@@ -70,8 +70,11 @@ const STRETCH_CHARACTERS = SLICE_CHARACTERS / 2 - 1
 /** A run of signs of this length may be cut. */
 const SIGNS = 32
 
+/** 0 beyond the end, so that all codes are small integers. */
+const codeAt = (text: string, at: number): number => (at < text.length ? text.charCodeAt(at) : 0)
+
 const isOf = (code: number, kind: number): boolean => code < 128 && classes[code] === kind
-const isLetter = (code: number): boolean => code < 128 && (classes[code] ?? SIGN) <= UPPER
+const isLetter = (code: number): boolean => ((code | 32) - 97) >>> 0 < 26
 
 /** Blanks beyond ASCII are in one piece with the blanks after them. */
 const isWideBlank = (code: number): boolean =>
@@ -114,7 +117,7 @@ class Pass {
 
   bound(): TokenBound {
     while (this.#at < this.#end) {
-      const code = this.#text.charCodeAt(this.#at)
+      const code = codeAt(this.#text, this.#at)
       const kind = code < 128 ? (classes[code] ?? SIGN) : -1
       if (kind < 0) this.#wide()
       else if (kind <= UPPER) this.#letters(0)
@@ -150,17 +153,20 @@ class Pass {
     let at = this.#at
     if (this.#runEnd !== at) this.#endRun()
     let from = at - prefix
-    const sign = prefix === 0 ? SPACE : text.charCodeAt(from)
-    const before = from === 0 ? SPACE : text.charCodeAt(from - 1)
+    const sign = prefix === 0 ? SPACE : codeAt(text, from)
+    const before = from === 0 ? SPACE : codeAt(text, from - 1)
     // The suffix of a word, such as 's, may end in the middle of this run.
     let isPlain = before < 128 && !(sign === APOSTROPHE && isLetter(before))
     let tokens = sign === SPACE ? 1 : 2
     if (sign < SPACE && sign !== TAB) isPlain = false
     for (let isOver = false; !isOver;) {
-      let [first, second, length, capitals] = [0, 0, 0, 0]
-      let code = text.charCodeAt(at)
+      let first = 0
+      let second = 0
+      let length = 0
+      let capitals = 0
+      let code = codeAt(text, at)
       const isCapital = code < 97
-      for (; isLetter(code); code = text.charCodeAt(++at)) {
+      for (; isLetter(code); code = codeAt(text, ++at)) {
         if (code < 97) {
           if (length > capitals) break
           capitals++
@@ -171,7 +177,7 @@ class Pass {
       }
       isOver = !isLetter(code)
       if (code >= 128) isPlain = false
-      else if (code === APOSTROPHE && isLetter(text.charCodeAt(at + 1))) {
+      else if (code === APOSTROPHE && isLetter(codeAt(text, at + 1))) {
         isPlain = false
         this.#most += 3
       }
@@ -195,7 +201,7 @@ class Pass {
     let spaceAt = -1
     let at = from
     for (let before = 0; at < this.#end; at++) {
-      const code = text.charCodeAt(at)
+      const code = codeAt(text, at)
       if (isOf(code, NEWLINE)) broken = at + 1
       else if (!isOf(code, BLANK)) break
       if (code === SPACE && before !== SPACE) spaceAt = at
@@ -211,9 +217,9 @@ class Pass {
     }
     if (from === at) return
     if (at - from > 1) this.#most += mostOfBlanks(text, from, at - 1)
-    const next = text.charCodeAt(at)
+    const next = codeAt(text, at)
     if (isLetter(next)) this.#letters(1)
-    else if (isOf(next, SIGN) && text.charCodeAt(at - 1) === SPACE) this.#signs(1)
+    else if (isOf(next, SIGN) && codeAt(text, at - 1) === SPACE) this.#signs(1)
     else this.#most++
   }
 
@@ -222,24 +228,24 @@ class Pass {
     const text = this.#text
     const from = this.#at - prefix
     let at = this.#at
-    while (at < this.#end && isOf(text.charCodeAt(at), SIGN)) at++
+    while (at < this.#end && isOf(codeAt(text, at), SIGN)) at++
     this.#at = at
-    const before = from === 0 ? SPACE : text.charCodeAt(from - 1)
-    if (at - from === 1 && isLetter(text.charCodeAt(at)) && before < 128) {
+    const before = from === 0 ? SPACE : codeAt(text, from - 1)
+    if (at - from === 1 && isLetter(codeAt(text, at)) && before < 128) {
       // The slash may belong to the signs before the line break.
-      if (text.charCodeAt(from) === SLASH && isOf(before, NEWLINE)) this.#most++
+      if (codeAt(text, from) === SLASH && isOf(before, NEWLINE)) this.#most++
       return this.#letters(1)
     }
     if (at - from >= SIGNS) this.#most += 2 + Math.floor((at - from) / SIGNS)
     // Line breaks and slashes after signs belong to their piece.
-    while (at < this.#end && (text.charCodeAt(at) === SLASH || isOf(text.charCodeAt(at), NEWLINE))) at++
+    while (at < this.#end && (codeAt(text, at) === SLASH || isOf(codeAt(text, at), NEWLINE))) at++
     this.#at = at
     this.#most += mostOfPiece(text, from, at)
   }
 
   #digits(): void {
     const from = this.#at
-    while (this.#at < this.#end && isOf(this.#text.charCodeAt(this.#at), DIGIT)) this.#at++
+    while (isOf(codeAt(this.#text, this.#at), DIGIT)) this.#at++
     this.#most += Math.ceil((this.#at - from) / 3)
   }
 
@@ -248,13 +254,13 @@ class Pass {
     const text = this.#text
     let at = this.#at
     if (this.#runEnd !== at) this.#endRun()
-    let code = text.charCodeAt(at)
+    let code = codeAt(text, at)
     // A token may cross from ASCII. It leaves nothing of a space and a character of two bytes.
-    if (at > 0 && !(text.charCodeAt(at - 1) === SPACE && code < 0x800 && code !== 0xa0)) this.#most++
+    if (at > 0 && !(codeAt(text, at - 1) === SPACE && code < 0x800 && code !== 0xa0)) this.#most++
     const before = this.#most
     const isOfShort = isShort(code)
-    for (let last = 0; code >= 128; code = text.charCodeAt(at)) {
-      const low = (code & 0xfc00) === 0xd800 ? text.charCodeAt(at + 1) : 0
+    for (let last = 0; code >= 128; code = codeAt(text, at)) {
+      const low = (code & 0xfc00) === 0xd800 ? codeAt(text, at + 1) : 0
       const point = (low & 0xfc00) === 0xdc00 ? 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff) : code
       const known = point < characterTokens.length ? (characterTokens[point] ?? 0) : 0
       if (known === 0) this.#most += point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
@@ -265,6 +271,6 @@ class Pass {
     if (isOfShort) this.#short += this.#most - before
     this.#at = at
     this.#runEnd = at
-    if (at < this.#end && (code !== SPACE || isWideBlank(text.charCodeAt(at - 1)))) this.#most++
+    if (at < this.#end && (code !== SPACE || isWideBlank(codeAt(text, at - 1)))) this.#most++
   }
 }
