@@ -71,10 +71,14 @@ function* writtenList(list: ReadonlyArray<unknown>, piece: Piece): Generator<str
   piece.text += "]"
 }
 
+/** A list that is in order already is not sorted: sorting copies it. */
+const sorted = (names: Array<string>): ReadonlyArray<string> =>
+  names.every((name, at) => at === 0 || (names[at - 1] ?? "") < name) ? names : names.sort()
+
 function* writtenMembers(members: object, piece: Piece): Generator<string, void> {
   piece.text += "{"
   let separator = ""
-  for (const name of Object.keys(members).sort()) {
+  for (const name of sorted(Object.keys(members))) {
     const value: unknown = Reflect.get(members, name)
     piece.parts++
     if (value !== undefined && value !== null) {

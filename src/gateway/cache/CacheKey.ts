@@ -16,19 +16,18 @@ const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
  * `tenant`: the id of the key or of its owner; two tenants never share an entry. `model` is the
  * full id. A short request is hashed at once, a long one in turns.
  */
-export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> => {
-  const members = Object.entries(request).filter(
-    ([name, value]) => name !== "model" && !formOnly.has(name) && (name !== "temperature" || value !== 1)
-  )
-  members.push(["model", model])
-  const mock = request.metadata?.["mock"]
-  if (mock !== undefined) members.push(["metadata", { mock }])
+export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> =>
+  Effect.suspend(() => {
+    const members = Object.entries(request).filter(
+      ([name, value]) => name !== "model" && !formOnly.has(name) && (name !== "temperature" || value !== 1)
+    )
+    members.push(["model", model])
+    const mock = request.metadata?.["mock"]
+    if (mock !== undefined) members.push(["metadata", { mock }])
 
-  const named = Object.fromEntries(members)
-  const first = canonicalPieces(named).next()
-  if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
-  return Effect.suspend(() => {
-    const long = createHash("sha256").update(`${tenant}\n`)
-    return Effect.map(feed(canonicalPieces(named), long, turns), () => long.digest("hex"))
+    const pieces = canonicalPieces(Object.fromEntries(members))
+    const first = pieces.next()
+    if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
+    const long = createHash("sha256").update(`${tenant}\n`).update(first.value)
+    return Effect.map(feed(pieces, long, turns), () => long.digest("hex"))
   })
-}

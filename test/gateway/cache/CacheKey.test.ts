@@ -134,3 +134,16 @@ it.prop("any unknown member is part of the key, in any order of its members", { 
   assert.strictEqual(named(reordered(value)), named(value))
   assert.notStrictEqual(named([value]), named(value))
 })
+
+it("a request of several pieces is read once", () => {
+  let reads = 0
+  const message = { role: "user" as const }
+  Object.defineProperty(message, "content", { enumerable: true, get: () => (reads++, "A road is paid for.") })
+  const messages = [
+    message,
+    ...Array.from({ length: 4_000 }, () => ({ role: "user" as const, content: "Hello there" }))
+  ]
+  const long = key({ messages })
+  assert.strictEqual(reads, 1)
+  assert.strictEqual(long, key({ messages: [{ ...message }, ...messages.slice(1)] }))
+})
