@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { startPostgres } from "../../test/support/Postgres.ts"
 import { type Closers } from "./closers.ts"
+import { garbageProbe } from "./garbage.ts"
 import { chatBody } from "./messages.ts"
 import { answers, directory, freePort, type Server, start, type Target } from "./servers.ts"
 
@@ -100,7 +101,9 @@ export const startGateway = async (
   writeFileSync(config, settingsFile(upstream, streaming) + settings)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const env: NodeJS.ProcessEnv = { ...gatewayEnvironment(port, config, join(place, "data")), ...more }
+  const probe = garbageProbe(closers)
+  const own = gatewayEnvironment(port, config, join(place, "data"))
+  const env: NodeJS.ProcessEnv = { ...own, ...probe.env, ...more }
   if (durability === "postgres") env["DATABASE_URL"] = await durablePostgres(closers, waitsForDisk)
   const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
   const ready = answers(`${url}/health/ready`, (status) => status === 200)
@@ -112,7 +115,7 @@ export const startGateway = async (
   })
   const record = (await response.json()) as { readonly key?: string }
   if (record.key === undefined) throw new Error(`no key from the gateway: ${response.status} ${JSON.stringify(record)}`)
-  return { name: "tollgate", url, pid, headers: { authorization: `Bearer ${record.key}` } }
+  return { name: "tollgate", url, pid, headers: { authorization: `Bearer ${record.key}` }, garbage: probe.file }
 }
 
 /** Checks that the cache hits and misses as the phase claims. */

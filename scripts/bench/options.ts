@@ -6,6 +6,7 @@ const names = [
   "hits",
   "portkey",
   "prompts",
+  "agents",
   "streams",
   "crowd",
   "telemetry",

@@ -1,4 +1,5 @@
 /** Every phase of the benchmark, in the order in which they are measured. */
+import { measureAgents } from "./agents.ts"
 import { type Phase } from "./bench.ts"
 import { measureCrowd } from "./crowd.ts"
 import { measureDurability } from "./durability.ts"
@@ -29,6 +30,11 @@ export const phases: Readonly<Record<PhaseName, Phase>> = {
     title: "Prompts of four lengths, one connection; growth: the exponent of the length",
     related: ["tollgate, 1000 kB", "tollgate, 1 kB"],
     measure: measurePrompts
+  },
+  agents: {
+    title: "A coding agent: 20 tools, every prompt seen for the first time",
+    related: ["chat, 100 kB", "bare proxy, 100 kB"],
+    measure: measureAgents
   },
   streams: {
     title: "Streams: 50 tokens each, the first after 50 ms, one every 20 ms",

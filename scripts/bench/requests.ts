@@ -3,6 +3,7 @@
  * the medians over the turns. Other load on the machine then affects all servers alike.
  */
 import { chatBody } from "./messages.ts"
+import { garbageColumns } from "./garbage.ts"
 import { median } from "./quantile.ts"
 import { type Row, type Table } from "./report.ts"
 import { type Target } from "./servers.ts"
@@ -31,8 +32,16 @@ export const turnsOf = (seconds: number): ReadonlyArray<number> =>
   )
 
 /** The median of one figure over the turns. */
-export const medianOf = (loads: ReadonlyArray<Load>, figure: keyof Load): number =>
+export const medianOf = (loads: ReadonlyArray<Load>, figure: Exclude<keyof Load, "garbage">): number =>
   median(loads.map((load) => load[figure]))
+
+/** Of all turns together. */
+const garbageOf = (loads: ReadonlyArray<Load>): Row =>
+  garbageColumns(
+    loads.map(({ garbage }) => garbage),
+    loads.reduce((sum, { requests }) => sum + requests, 0),
+    loads.reduce((sum, { seconds }) => sum + seconds, 0)
+  )
 
 export const errorsOf = (loads: ReadonlyArray<Load>): number => loads.reduce((sum, { errors }) => sum + errors, 0)
 
@@ -69,6 +78,7 @@ export const measureRequests = async (
         "p50 ms @1": medianOf(one, "p50Ms"),
         "p99 ms @1": medianOf(one, "p99Ms"),
         "CPU us/req @32": medianOf(many, "cpuMicrosPerRequest"),
+        ...garbageOf(many),
         "RSS MiB": one.at(-1)?.residentMib ?? Number.NaN,
         errors: errorsOf([...many, ...one])
       }

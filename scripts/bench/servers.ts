@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { type Closers } from "./closers.ts"
+import { garbageProbe } from "./garbage.ts"
 import { completion } from "./messages.ts"
 
 export interface Server {
@@ -19,6 +20,8 @@ export interface Server {
   /** The process to measure. */
   readonly pid: number
   readonly headers: Readonly<Record<string, string>>
+  /** The file of its garbage collector's reports. Undefined: it makes none. */
+  readonly garbage?: string
 }
 
 /** A server, and its path for requests. */
@@ -116,6 +119,8 @@ export const startProgram = async (
   const url = `http://127.0.0.1:${port}`
   const file = join(import.meta.dirname, program)
   const ready = answers(`${url}/ready`, (status) => status < 500)
-  const pid = await start(closers, process.execPath, [file, String(port), ...args], process.env, ready)
-  return { name, url, pid, headers: {} }
+  const probe = garbageProbe(closers)
+  const env = { ...process.env, ...probe.env }
+  const pid = await start(closers, process.execPath, [file, String(port), ...args], env, ready)
+  return { name, url, pid, headers: {}, garbage: probe.file }
 }

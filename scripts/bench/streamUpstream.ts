@@ -2,13 +2,14 @@
  * An upstream that streams at a model's pace: the first token 50 ms after the request, then one
  * every 20 ms, 50 in total, then usage and `[DONE]`. Each token is the time of its sending, in ms
  * of the machine's monotonic clock, so that a reader on the same machine can compute its delay.
- * Argument: its port.
+ * Arguments: its port; the number of tokens, if not 50; a pause in ms after each fifty.
  */
 import { createServer, type ServerResponse } from "node:http"
 
 const FIRST_MS = 50
 const EVERY_MS = 20
-const TOKENS = 50
+const TOKENS = Number(process.argv[3] ?? 50)
+const PAUSE_MS = Number(process.argv[4] ?? 0)
 
 const head = `"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1790000000,"model":"model"`
 const chunk = (delta: string, finish: string) =>
@@ -30,7 +31,7 @@ const stream = (response: ServerResponse): void => {
     const role = sent === 0 ? `"role":"assistant",` : ""
     response.write(chunk(`{${role}"content":"<${now()}>"}`, "null"))
     sent++
-    setTimeout(next, EVERY_MS)
+    setTimeout(next, sent % 50 === 0 ? EVERY_MS + PAUSE_MS : EVERY_MS)
   }
   setTimeout(next, FIRST_MS)
 }

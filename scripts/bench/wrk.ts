@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { type Garbage, garbageSince } from "./garbage.ts"
 import { cpuMicros, residentMib } from "./processStat.ts"
 import { type Target } from "./servers.ts"
 
@@ -15,6 +16,9 @@ export interface Load {
   readonly errors: number
   readonly cpuMicrosPerRequest: number
   readonly residentMib: number
+  readonly requests: number
+  readonly seconds: number
+  readonly garbage: Garbage
 }
 
 const run = promisify(execFile)
@@ -58,9 +62,11 @@ const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<
 
 export const drive = async (target: Target, options: DriveOptions): Promise<Load> => {
   const { pid } = target.server
+  await garbageSince(target.server)
   const before = cpuMicros(pid)
   const stdout = await runWrk(target, options)
   const used = cpuMicros(pid) - before
+  const garbage = await garbageSince(target.server)
   const line = stdout.split("\n").find((text) => text.startsWith("{"))
   if (line === undefined) throw new Error(`wrk said nothing to read:\n${stdout}`)
   const figures = JSON.parse(line) as Record<"requests" | "micros" | "p50" | "p99" | "errors", number>
@@ -70,6 +76,9 @@ export const drive = async (target: Target, options: DriveOptions): Promise<Load
     p99Ms: figures.p99 / 1_000,
     errors: figures.errors,
     cpuMicrosPerRequest: used / Math.max(1, figures.requests),
-    residentMib: residentMib(pid)
+    residentMib: residentMib(pid),
+    requests: figures.requests,
+    seconds: figures.micros / 1e6,
+    garbage
   }
 }

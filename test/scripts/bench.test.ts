@@ -14,7 +14,18 @@ describe("parseOptions", () => {
   it("has defaults for everything", () => {
     assert.deepStrictEqual(parseOptions([]), {
       seconds: 8,
-      phases: ["misses", "hits", "portkey", "prompts", "streams", "crowd", "telemetry", "durability", "start"],
+      phases: [
+        "misses",
+        "hits",
+        "portkey",
+        "prompts",
+        "agents",
+        "streams",
+        "crowd",
+        "telemetry",
+        "durability",
+        "start"
+      ],
       streams: 200,
       crowd: 1_000,
       pace: 50,
@@ -43,7 +54,7 @@ describe("parseOptions", () => {
   it("refuses what it does not know, and says how it is meant", () => {
     assert.throws(
       () => parseOptions(["--only", "both"]),
-      /--only both: one of misses, hits, portkey, prompts, streams, crowd, telemetry, durability, start, soak\nusage:/
+      /--only both: one of misses, hits, portkey, prompts, agents, streams, crowd, telemetry, durability, start, soak\nusage:/
     )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
