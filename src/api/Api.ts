@@ -15,7 +15,7 @@ import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
 import { MessagesGroup } from "./Messages.ts"
 import { MetricsGroup } from "./Metrics.ts"
-import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
+import { AdminModelsGroup, ModelsGroup, OwnedModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { AdminProvidersGroup } from "./Providers.ts"
 import { PortalGroup } from "./signin/Portal.ts"
@@ -51,6 +51,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(OwnedGenerationsGroup)
   .add(OwnedRequestsGroup)
   .add(AdminModelsGroup)
+  .add(OwnedModelsGroup)
   .add(AdminProvidersGroup)
   .add(AdminSettingsGroup)
   .add(AdminWebhooksGroup)

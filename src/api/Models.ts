@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AdminAuthorization, Authorization, RequiredScope } from "./Authorization.ts"
+import { AdminAuthorization, Authorization, RequiredScope, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
@@ -129,6 +129,17 @@ export class ModelsGroup extends HttpApiGroup.make("models")
   .middleware(Authorization)
   .annotateEndpoints(RequiredScope, "models:read")
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
+
+export class OwnedModelsGroup extends HttpApiGroup.make("ownedModels")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/portal/models", { success: ModelList, error: errors(500, 503) }).annotateMerge(
+      OpenApi.annotations({ summary: "List the models that your keys may use" })
+    )
+  )
+  .middleware(Validation)
+  .middleware(SessionAuthorization)
+  .annotateMerge(refusesUnknownQuery)
+  .annotateMerge(OpenApi.annotations({ title: "Portal: models" })) {}
 
 export class AdminModelsGroup extends HttpApiGroup.make("adminModels")
   .add(

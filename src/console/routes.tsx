@@ -3,10 +3,13 @@ import { type ComponentChildren } from "preact"
 import { Account } from "./signin/Account.tsx"
 import { AllUsage } from "./usage/AllUsage.tsx"
 import { Keys } from "./keys/Keys.tsx"
+import { ModelPage } from "./models/ModelPage.tsx"
+import { Models } from "./models/Models.tsx"
 import { Overview } from "./overview/Overview.tsx"
 import { OwnUsage } from "./usage/OwnUsage.tsx"
 import { LazyPage } from "./parts/LazyPage.tsx"
 import { Privacy } from "./privacy/Privacy.tsx"
+import { ProviderPage } from "./providers/ProviderPage.tsx"
 import { Providers } from "./providers/Providers.tsx"
 import { Request } from "./requests/Request.tsx"
 import { Requests } from "./requests/Requests.tsx"
@@ -51,6 +54,14 @@ const playground = (
   />
 )
 
+const modelsOf = (source: Source): PageEntry => ({
+  to: "/models",
+  title: "Models",
+  group: "Try",
+  icon: "models",
+  show: (id) => (id === "" ? <Models source={source} /> : <ModelPage key={id} id={id} source={source} />)
+})
+
 const trying: ReadonlyArray<PageEntry> = [
   { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => playground },
   { to: "/privacy", title: "Privacy", group: "Try", icon: "privacy", show: () => <Privacy /> }
@@ -62,8 +73,15 @@ const operatorPages: ReadonlyArray<PageEntry> = [
   requestsOf(everyone, "Watch"),
   keysOf(everyone, "Manage"),
   { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
-  { to: "/providers", title: "Providers", group: "Manage", icon: "providers", show: () => <Providers /> },
+  {
+    to: "/providers",
+    title: "Providers",
+    group: "Manage",
+    icon: "providers",
+    show: (slug) => (slug === "" ? <Providers /> : <ProviderPage key={slug} slug={slug} />)
+  },
   { to: "/settings", title: "Settings", group: "Manage", icon: "settings", show: () => <Settings /> },
+  modelsOf(everyone),
   ...trying
 ]
 
@@ -79,6 +97,7 @@ const userPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Usage", group: "Yours", icon: "usage", show: () => <OwnUsage /> },
   keysOf(own, "Yours"),
   requestsOf(own, "Yours"),
+  modelsOf(own),
   ...trying,
   account
 ]

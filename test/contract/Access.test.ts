@@ -59,6 +59,7 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /v1/portal/generations/{generation_id}": "session",
   "GET /v1/portal/generations": "session",
   "GET /v1/portal/requests": "session",
+  "GET /v1/portal/models": "session",
   "GET /v1/admin/models": "admin",
   "GET /v1/admin/providers": "admin",
   "GET /v1/admin/providers/{slug}": "admin",

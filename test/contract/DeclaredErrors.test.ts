@@ -55,6 +55,7 @@ const ofAdmins = [
   "GET /metrics"
 ]
 const ofUsers = [
+  "GET /v1/portal/models",
   "GET /auth/me",
   "GET /auth/sessions",
   "DELETE /auth/sessions/1",

@@ -73,7 +73,7 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
     new PrivacyBlocked({ counts: {}, cause: "unsearched" })
   ],
   ModelNotFound: [new ModelNotFound({ model: "test/small", ambiguous: [], nearest: null })],
-  NotFound: (["generation", "key", "response", "route", "session", "user"] as const).map(
+  NotFound: (["generation", "key", "provider", "response", "route", "session", "user"] as const).map(
     (what) => new NotFound({ what, id: "" })
   ),
   MethodNotAllowed: [new MethodNotAllowed({ allow: [] })],

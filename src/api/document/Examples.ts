@@ -163,6 +163,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "ownedGenerations.get": { response: { ...generation, key_id: keyId, key_name: "notebook" } },
   "ownedGenerations.list": { response: page({ ...generation, key_id: keyId, key_name: "notebook" }) },
   "adminModels.list": { response: models },
+  "ownedModels.list": { response: models },
   "adminProviders.list": { response: { object: "list", data: [provider] } },
   "adminProviders.get": { response: { ...provider, outages: [outage] } },
   "adminSettings.read": {

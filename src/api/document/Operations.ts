@@ -88,6 +88,10 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "ownedGenerations.list": words(`Lists the generations of the user's keys. ${list}`, "A page of generations."),
   "adminModels.list": words("Lists every model of every provider, whatever keys may use.", "The models."),
   "adminSettings.read": words("Reads the settings in force, under the names of the settings file.", "The settings."),
+  "ownedModels.list": words(
+    "Lists all models with prices, context and data policies, and the aliases. Which of them a key may use is the key's whitelist.",
+    "The models."
+  ),
   "adminProviders.list": words(
     "Shows how each provider and its models do: state, calls, failures and times of the last 24 hours.",
     "The providers."
@@ -257,6 +261,7 @@ export const tagWords: Readonly<Record<string, string>> = {
   "Administration: generations": "The receipts of all requests.",
   "Administration: usage": "Sums of all requests.",
   "Portal: generations": "The receipts of a user's own keys.",
+  "Portal: models": "The models for users, with prices.",
   "Administration: providers": "How providers and their models do, and the history of circuits.",
   "Administration: models": "Every model of every provider.",
   "Administration: settings": "The settings in force.",

@@ -7,8 +7,7 @@ import { type Overview as Figures } from "../../api/Admin.ts"
 import { type HealthReport } from "../../api/Health.ts"
 import { type Timeseries } from "../../api/Series.ts"
 import { call, failureOf, send, withQuery } from "../client.ts"
-import { count, duration, ms, NONE, percent, relative, usd, words } from "../format.ts"
-import { Badge } from "../parts/Badge.tsx"
+import { count, ms, NONE, percent, usd, words } from "../format.ts"
 import { Choice } from "../parts/Field.tsx"
 import { Facts } from "../parts/Facts.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
@@ -18,7 +17,10 @@ import { Link } from "../router.tsx"
 import { sortRows, useSorting } from "../sorting.ts"
 import { type Loading, useLoad } from "../useLoad.ts"
 import { useQuery } from "../useQuery.ts"
+import { type ListedProviders, useProviders } from "../providers/useProviders.ts"
 import { LagChart, OverviewCharts, totalsOf } from "./Charts.tsx"
+import { Health } from "./Health.tsx"
+import { ProviderList } from "./ProviderList.tsx"
 
 const spanNames = ["span"] as const
 
@@ -62,11 +64,12 @@ export const Overview = () => {
     (signal) => call<Timeseries>(withQuery("/v1/admin/timeseries", { range }), { signal }),
     { everyMs: range === "hour" ? 5_000 : 30_000, isSteady: true }
   )
+  const providers = useProviders()
   const lag = useLag(figures.data)
   return (
     <Page
       title="Overview"
-      lead={<Health report={health.data} />}
+      lead={<Health of={health} />}
       actions={
         <Choice
           legend="Time"
@@ -79,8 +82,8 @@ export const Overview = () => {
         />
       }
     >
-      {isAwaited(figures) || isAwaited(series) ? (
-        // Waits for both, so that the layout does not shift when the second arrives.
+      {isAwaited(figures) || isAwaited(series) || isAwaited(providers) ? (
+        // Waits for all, so that the layout does not shift when the last one arrives.
         <Skeleton rows={20} />
       ) : (
         <div class="stack">
@@ -89,7 +92,9 @@ export const Overview = () => {
               <div class="stack">
                 {figures.data === undefined ? null : <Totals figures={figures.data} series={data} />}
                 <OverviewCharts series={data} />
-                {figures.data === undefined ? null : <Lists figures={figures.data} series={data} />}
+                {figures.data === undefined ? null : (
+                  <Lists figures={figures.data} series={data} providers={providers} />
+                )}
               </div>
             )}
           </Loaded>
@@ -99,22 +104,6 @@ export const Overview = () => {
         </div>
       )}
     </Page>
-  )
-}
-
-const Health = ({ report }: { readonly report: HealthReport | undefined }) => {
-  if (report === undefined) return <span class="health">Reading the health</span>
-  const down = Object.entries(report.dependencies).filter(([, { status }]) => status !== "ok")
-  return (
-    <span class="health">
-      <Badge text={report.status} />
-      {down.length === 0 ? null : (
-        <span>{down.map(([name]) => name.replaceAll("_", " ")).join(", ")} does not answer</span>
-      )}
-      <span>
-        version {report.version}, up {duration(report.uptime_s)}
-      </span>
-    </span>
   )
 }
 
@@ -185,7 +174,11 @@ const Ledger = ({ lag, of: { flush_lag_ms, oldest_pending_s, pending } }: Ledger
   </details>
 )
 
-const Lists = ({ figures: { providers, requests, spend_usd }, series: { data, range: span } }: PartProps) => {
+interface ListsProps extends PartProps {
+  readonly providers: ListedProviders
+}
+
+const Lists = ({ figures: { requests, spend_usd }, providers, series: { data, range: span } }: ListsProps) => {
   const refused = totalsOf(data, "refusals")
   const sorting = useSorting(["model", "requests", "spent"], "-spent")
   return (
@@ -219,31 +212,7 @@ const Lists = ({ figures: { providers, requests, spend_usd }, series: { data, ra
         )}
       </Panel>
       <div class="stack">
-        <Panel title="Providers" class="flush">
-          <Table
-            caption="Providers"
-            rows={providers}
-            keyOf={({ slug }) => slug}
-            isClickable
-            columns={[
-              {
-                head: "Provider",
-                cell: ({ slug }) => <Link to={withQuery("/requests", { span, provider: slug })}>{slug}</Link>
-              },
-              {
-                head: "Circuit",
-                cell: ({ open_until, state }) => (
-                  <>
-                    <Badge text={state} />{" "}
-                    {open_until === null ? null : <span class="quiet">retried {relative(open_until)}</span>}
-                  </>
-                )
-              },
-              { head: "Success", numeric: true, cell: ({ success_rate }) => percent(success_rate) },
-              { head: "First token, p50", numeric: true, cell: ({ ttft_p50_ms }) => ms(ttft_p50_ms) }
-            ]}
-          />
-        </Panel>
+        <ProviderList of={providers} span={span} />
         <Panel title="Refused" note={`in ${spans[span]}`} class="flush">
           {refused.length === 0 ? (
             <Empty title="Nothing was refused" />

@@ -35,6 +35,16 @@ const layer = HttpApiBuilder.group(
   })
 )
 
+/** For signed-in users: all models and aliases, because grants do not restrict models. */
+const layerOwned = HttpApiBuilder.group(
+  Api,
+  "ownedModels",
+  Effect.fnUntraced(function* (handlers) {
+    const { listOf } = yield* listing
+    return handlers.handle("list", () => listOf(() => true, { allowedModels: null }))
+  })
+)
+
 /** The admin's view: all models. */
 const layerAdmin = HttpApiBuilder.group(
   Api,
@@ -115,7 +125,7 @@ const listing = Effect.gen(function* () {
     })
 
   /** The operator's names of models, for a key. A model's own name stays its entry. */
-  const aliasesOf = (entries: ReadonlyArray<Entry>, key: KeyRecord): ReadonlyArray<Entry> =>
+  const aliasesOf = (entries: ReadonlyArray<Entry>, key: Pick<KeyRecord, "allowedModels">): ReadonlyArray<Entry> =>
     allowedAliases(planner.aliases, key.allowedModels).flatMap(({ models, name }) => {
       const entry = entries.find(({ id }) => id === models[0])
       return entry === undefined || entries.some(({ id }) => id === name)
@@ -124,7 +134,10 @@ const listing = Effect.gen(function* () {
     })
 
   /** `key`: its aliases are listed too. */
-  const listOf = Effect.fnUntraced(function* (shown: (model: Model) => boolean, key?: KeyRecord) {
+  const listOf = Effect.fnUntraced(function* (
+    shown: (model: Model) => boolean,
+    key?: Pick<KeyRecord, "allowedModels">
+  ) {
     const found = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
     const entries = found.flatMap((entry) => entry ?? [])
     const data = key === undefined ? entries : [...entries, ...aliasesOf(entries, key)]
@@ -178,4 +191,4 @@ const chatParameters = [
 const longest = (lengths: ReadonlyArray<number | null>): number | null =>
   lengths.reduce<number | null>((found, length) => (length === null ? found : Math.max(found ?? 0, length)), null)
 
-export const layers = Layer.merge(layer, layerAdmin)
+export const layers = Layer.mergeAll(layer, layerOwned, layerAdmin)
