@@ -280,6 +280,7 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
     await prompt(page).fill("And you?")
     await press(page, "Send")
     await message(page, 2).getByText("Dear says so").waitFor()
+    await page.waitForFunction("document.querySelector('.thread-end').getBoundingClientRect().top < innerHeight")
     const sent = await upstream.until((requests) => requests.length === 5)
     const turns = sent
       .slice(3)
@@ -305,6 +306,10 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
       const picker = page.getByLabel("Pictures")
       await picker.setInputFiles({ ...picture, name: "notes.txt", mimeType: "text/plain" })
       await page.getByText("notes.txt is no PNG, JPEG, WebP or GIF picture.").waitFor()
+      const large = { ...picture, buffer: Buffer.alloc(990_000) }
+      await picker.setInputFiles([large, large, large, large])
+      await page.getByText("These pictures do not fit: the thread would have 5.3 MB, at most 4.0 MB.").waitFor()
+      assert.strictEqual(await page.locator(".pictures").count(), 0)
       await picker.setInputFiles(picture)
       await page.getByText(/The catalogue lists no pictures for acme\/small/).waitFor()
       await page.evaluate(`(() => {

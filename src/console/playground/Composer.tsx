@@ -30,8 +30,15 @@ export const Composer = ({ asked, blind, obstacle }: ComposerProps) => {
     const files = [...(list ?? [])]
     if (files.length === 0) return false
     void readPictures(files).then((found) => {
-      const all = [...thread.get().pictures, ...found.pictures]
-      change({ pictures: all.slice(0, MOST_PICTURES) })
+      const before = thread.get()
+      const all = [...before.pictures, ...found.pictures]
+      const wanted = { ...before, pictures: all.slice(0, MOST_PICTURES) }
+      const size = sizeOf(wanted)
+      if (size > MOST_CHARACTERS) {
+        const room = `the thread would have ${megabytes(size)}, at most ${megabytes(MOST_CHARACTERS)}`
+        return setFaults([`These pictures do not fit: ${room}.`])
+      }
+      change({ pictures: wanted.pictures })
       const isMore = all.length > MOST_PICTURES || files.length > MOST_PICTURES
       setFaults([...found.faults, ...(isMore ? [`A message takes ${MOST_PICTURES} pictures at most.`] : [])])
     })
@@ -53,7 +60,7 @@ export const Composer = ({ asked, blind, obstacle }: ComposerProps) => {
     >
       <AreaField
         label="Prompt"
-        rows={3}
+        rows={2}
         value={prompt}
         onValue={(text) => change({ prompt: text })}
         onSubmit={submit}

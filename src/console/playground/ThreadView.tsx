@@ -6,29 +6,34 @@ import { regenerate, remove, resend } from "./conversation.ts"
 import { ReplyView } from "./ReplyView.tsx"
 import { type Exchange, isBusy, thread } from "./thread.ts"
 
-/** Pixels above the end of the page at which it still follows a growing reply. */
+/** Pixels below the window at which the end of the thread still counts as seen. */
 const NEAR_PX = 120
 
-/** Keeps the end of the page in view while it grows, unless the reader has scrolled up. */
-const useFollow = (grown: unknown): void => {
+/** Keeps the end of the thread in view: a new message always, a reply while the reader sees it. */
+const useFollow = (exchanges: ReadonlyArray<Exchange>) => {
+  const end = useRef<HTMLDivElement>(null)
+  const before = useRef(exchanges)
   const follows = useRef(true)
   useEffect(() => {
     const look = () => {
-      follows.current = innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR_PX
+      follows.current = end.current !== null && end.current.getBoundingClientRect().top <= innerHeight + NEAR_PX
     }
+    look()
     addEventListener("scroll", look, { passive: true })
     return () => removeEventListener("scroll", look)
   }, [])
   useLayoutEffect(() => {
-    if (follows.current) scrollTo(0, document.documentElement.scrollHeight)
-  }, [grown])
+    const isNew = exchanges.length > before.current.length
+    const isSame = exchanges === before.current
+    before.current = exchanges
+    if (!isSame && (isNew || follows.current)) end.current?.scrollIntoView({ block: "nearest" })
+  }, [exchanges])
+  return end
 }
 
 export const ThreadView = ({ asked }: { readonly asked: ReadonlyArray<string> }) => {
   const { exchanges } = useStore(thread)
-  const isFirst = useRef(true)
-  useFollow(isFirst.current ? null : exchanges)
-  isFirst.current = false
+  const end = useFollow(exchanges)
   if (exchanges.length === 0) {
     return (
       <section class="panel" aria-label="Thread">
@@ -55,6 +60,7 @@ export const ThreadView = ({ asked }: { readonly asked: ReadonlyArray<string> })
           number={index + 1}
         />
       ))}
+      <div class="thread-end" ref={end} />
     </section>
   )
 }
