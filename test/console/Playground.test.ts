@@ -198,8 +198,17 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
       }
     ])
     await enter(page, gateway, "/console/playground")
+    // Nothing can be sent before the models are there.
+    const isListed = Promise.withResolvers<void>()
+    await page.route("**/v1/models", async (route) => {
+      await isListed.promise
+      await route.continue()
+    })
     await borrow(page)
+    await page.getByText("Calling with").waitFor()
     await prompt(page).fill("Attack")
+    assert.strictEqual(await page.getByRole("button", { name: "Send" }).getAttribute("aria-disabled"), "true")
+    isListed.resolve()
     await press(page, "Send")
     const markdown = message(page, 1).locator(".markdown")
     await message(page, 1)

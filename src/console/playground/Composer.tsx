@@ -22,7 +22,7 @@ export const Composer = ({ asked, blind, obstacle }: ComposerProps) => {
   const picker = useRef<HTMLInputElement>(null)
   const busy = exchanges.some(({ replies }) => replies.some(isBusy))
   const hindrance = obstacle ?? fullness()
-  const isReady = !busy && hindrance === null && (prompt.trim() !== "" || pictures.length > 0)
+  const isReady = asked.length > 0 && !busy && hindrance === null && (prompt.trim() !== "" || pictures.length > 0)
   const submit = () => {
     if (isReady) send(asked)
   }
