@@ -62,8 +62,8 @@ export interface SettingsShape {
   /** `TOLLGATE_SHUTDOWN_GRACE_MS`: how long requests are accepted after the stop signal. */
   readonly shutdownGraceMs: number
   /**
-   * The file's `providers`, and presets of vendors whose key is in the environment. Never empty:
-   * without either, the mock provider.
+   * The file's `providers`, and presets of vendors whose key is in the environment. In development
+   * also the mock provider. Never empty.
    */
   readonly providers: ReadonlyArray<ProviderConfig>
   /** `routing` in the file. */
@@ -234,7 +234,7 @@ const compose = (
     bodyTimeoutMs: env.TOLLGATE_BODY_TIMEOUT_MS ?? defaultSettings.bodyTimeoutMs,
     drainTimeoutMs: env.TOLLGATE_DRAIN_TIMEOUT_MS ?? defaultSettings.drainTimeoutMs,
     shutdownGraceMs: env.TOLLGATE_SHUTDOWN_GRACE_MS ?? defaultSettings.shutdownGraceMs,
-    providers: providers.length === 0 ? defaultSettings.providers : providers,
+    providers: env.TOLLGATE_ENV === "production" ? providers : withMock(providers),
     routing: {
       defaultSort: file.routing.default_sort ?? routing.defaultSort,
       retries: file.routing.retries ?? routing.retries,
@@ -274,5 +274,23 @@ const compose = (
   }
 }
 
-const unsafe = ({ adminKey, auth, environment }: SettingsShape): Faults =>
-  environment === "production" ? [...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
+/** Leaves the mock provider out where an entry has its slug or serves one of its models. */
+const withMock = (providers: ReadonlyArray<ProviderConfig>): ReadonlyArray<ProviderConfig> => {
+  const names = new Set(providers.flatMap(({ models, slug }) => [slug, ...models.map(({ id }) => id)]))
+  const isTaken = [mockProvider.slug, ...mockProvider.models.map(({ id }) => id)].some((name) => names.has(name))
+  return isTaken ? providers : [...providers, mockProvider]
+}
+
+const unsafe = ({ adminKey, auth, environment, providers }: SettingsShape): Faults =>
+  environment === "production" ? [...noProvider(providers), ...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
+
+const noProvider = (providers: ReadonlyArray<ProviderConfig>): Faults =>
+  providers.length > 0
+    ? []
+    : [
+        {
+          setting: "providers",
+          problem: "is empty, and production has no mock provider",
+          expected: "an entry in the settings file, or a vendor's key in the environment, such as OPENAI_API_KEY"
+        }
+      ]

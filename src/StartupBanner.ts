@@ -1,12 +1,13 @@
 /**
  * The message when the gateway is ready. A JSON log gets one line with the files that hold the
- * keys. On a terminal, and only with the embedded database, a developer gets the address and three
- * example calls. Secrets are shown only on a terminal in development; otherwise the calls read them
- * from their files.
+ * keys. A developer, with the embedded database, gets the address, who answers, the lines that set
+ * a client's variables, and three example calls. Keys are read from their files: no secret is
+ * printed.
  */
 import { Console, Effect, Redacted, Result } from "effect"
 import { HttpServer } from "effect/http"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
+import { type ProviderConfig } from "./domain/Catalog.ts"
 import { allScopes } from "./domain/Key.ts"
 import { ApiKeys } from "./gateway/keys/ApiKeys.ts"
 import { type SettingsShape } from "./Settings.ts"
@@ -60,17 +61,13 @@ export const startupBanner = Effect.fnUntraced(function* (settings: SettingsShap
     ...(isEmbedded ? { first_api_key_file: firstKeyPath(settings) } : {})
   })
   if (!isEmbedded || settings.logFormat === "json") return
-  const offers = settings.providers.flatMap(({ models }) => models)
-  const showsSecrets = settings.environment === "development" && process.stdout.isTTY
-  const first = yield* firstKey(firstKeyPath(settings))
+  const path = firstKeyPath(settings)
   yield* Console.log(
     bannerText({
       url,
-      model: offers.find(({ embeddings }) => !embeddings)?.id ?? "mock/echo",
+      providers: settings.providers,
       adminKeyFile: admin.path,
-      adminKey: showsSecrets && admin.fresh ? Redacted.value(admin.value) : null,
-      firstKeyFile: first === null ? null : firstKeyPath(settings),
-      firstKey: showsSecrets && first !== null ? Redacted.value(first) : null,
+      firstKeyFile: (yield* opensWith(path)) ? resolve(path) : null,
       mailbox: hasMailbox(settings)
     })
   )
@@ -80,54 +77,67 @@ export const startupBanner = Effect.fnUntraced(function* (settings: SettingsShap
 const hasMailbox = ({ auth, environment }: SettingsShape): boolean =>
   environment === "development" && auth.channels === null && auth.email === null
 
-/** The key that the first start created, if it is still valid. */
-const firstKey = Effect.fnUntraced(function* (path: string) {
+/** Tells whether the key that the first start created is still valid. */
+const opensWith = Effect.fnUntraced(function* (path: string) {
   const apiKeys = yield* ApiKeys
   const known = yield* findSecret(path)
-  if (known === null) return null
+  if (known === null) return false
   const opens = yield* Effect.result(apiKeys.opens(Redacted.value(known.value)))
-  return Result.getOrElse(opens, () => false) ? known.value : null
+  return Result.getOrElse(opens, () => false)
 })
 
 export interface Shown {
   readonly url: string
-  readonly model: string
+  readonly providers: ReadonlyArray<ProviderConfig>
   /** Null: from the settings. */
   readonly adminKeyFile: string | null
-  /** Null: not shown. */
-  readonly adminKey: string | null
-  /** Null: the first key no longer exists. */
+  /** Absolute, because the lines are pasted into another shell. Null: there is no valid key. */
   readonly firstKeyFile: string | null
-  /** Null: not shown. */
-  readonly firstKey: string | null
   readonly mailbox: boolean
 }
 
-/** The banner for a terminal. Its calls work when pasted into a shell. */
-export const bannerText = ({ adminKey, adminKeyFile, firstKey, firstKeyFile, mailbox, model, url }: Shown): string => {
-  const shownOnce = adminKey === null ? "" : `\n               ${adminKey}   (shown only once)`
-  const body = (stream: boolean) =>
-    `'{"model":"${model}","messages":[{"role":"user","content":"Hello, tollgate"}]${stream ? ',"stream":true' : ""}}'`
-  const key = firstKey ?? (firstKeyFile === null ? "$TOLLGATE_KEY" : `$(cat '${firstKeyFile}')`)
-  const kept = `tier pro, 5 USD a month, stored in ${firstKeyFile}`
-  const issued = firstKeyFile === null ? "the first one is revoked; issue another with POST /v1/keys" : kept
-  const post = (stream: boolean) =>
-    `curl ${stream ? "-N " : ""}${url}/v1/chat/completions -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d ${body(stream)}`
-  return `
-  tollgate is ready
+/** "openai (51 models), mock (3 models)" */
+const whoAnswers = (providers: ReadonlyArray<ProviderConfig>): string =>
+  providers.map(({ models, slug }) => `${slug} (${models.length} model${models.length === 1 ? "" : "s"})`).join(", ")
 
-    URL          ${url}
+/** The cheapest chat model of a real provider, else the mock's. */
+const sampleModel = (providers: ReadonlyArray<ProviderConfig>): string => {
+  const [cheapest] = providers
+    .filter(({ dialect }) => dialect !== "mock")
+    .flatMap(({ models }) => models)
+    .filter(({ embeddings }) => !embeddings)
+    .toSorted((a, b) => a.pricing.prompt + a.pricing.completion - b.pricing.prompt - b.pricing.completion)
+  return cheapest?.id ?? "mock/echo"
+}
+
+/** The banner for a person. Its lines work when pasted into a shell. */
+export const bannerText = ({ adminKeyFile, firstKeyFile, mailbox, providers, url }: Shown): string => {
+  const body = (more: string) =>
+    `'{"model":"${sampleModel(providers)}","messages":[{"role":"user","content":"Hello, tollgate"}]${more}}'`
+  const post = (options: string, more: string) =>
+    `curl ${options}"$TOLLGATE_URL/v1/chat/completions" -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" -d ${body(more)}`
+  const key =
+    firstKeyFile === null
+      ? "export TOLLGATE_API_KEY=   # the first key is revoked: make one with ./scripts/tollgate keys create"
+      : `export TOLLGATE_API_KEY=$(cat '${firstKeyFile}')   # 5 USD a month`
+  return `
+  tollgate is ready: ${whoAnswers(providers)}
+
     Console      ${url}/console
     API page     ${url}/docs
-    Admin key    ${adminKeyFile === null ? "from TOLLGATE_ADMIN_KEY" : `in ${adminKeyFile}`}${shownOnce}
-    API key      ${firstKey === null ? issued : `${firstKey}   (${issued})`}${mailbox ? `\n    Sign-in      codes show at ${url}/auth/dev/mailbox` : ""}
+    Admin key    ${adminKeyFile === null ? "from TOLLGATE_ADMIN_KEY" : `in ${adminKeyFile}`}${mailbox ? `\n    Sign-in      codes show at ${url}/auth/dev/mailbox` : ""}
+
+  For clients, and for the calls below:
+
+    export TOLLGATE_URL=${url}
+    ${key}
 
   Try it:
 
-    ${post(false)}
+    ${post("", "")}
 
-    ${post(true)}
+    ${post("-N ", ',"stream":true')}
 
-    curl ${url}/v1/models -H "Authorization: Bearer ${key}"
+    curl "$TOLLGATE_URL/v1/models" -H "Authorization: Bearer $TOLLGATE_API_KEY"
 `
 }

@@ -115,7 +115,10 @@ describe("defaults", () => {
   it.effect("grant new users of a production nothing, unless the file says how much", () =>
     Effect.gen(function* () {
       const granted = (file: string, TOLLGATE_ENV = "production") =>
-        Effect.map(Settings.load(sourceOf({ TOLLGATE_ENV }, file)), ({ auth }) => auth.newUsers.monthlyBudgetNano)
+        Effect.map(
+          Settings.load(sourceOf({ TOLLGATE_ENV, GROQ_API_KEY: "k" }, file)),
+          ({ auth }) => auth.newUsers.monthlyBudgetNano
+        )
       assert.strictEqual(yield* granted("auth: { channels: [] }"), 0)
       assert.strictEqual(yield* granted("auth: { channels: [], new_users: { tier: pro } }"), 0)
       assert.strictEqual(yield* granted("auth: { channels: [], new_users: { monthly_budget_usd: 2 } }"), 2_000_000_000)
@@ -150,7 +153,7 @@ describe("defaults", () => {
     Effect.gen(function* () {
       const file = `providers: [{ slug: a, dialect: openai, base_url: "https://h/v1//", models: ${oneModel} }]`
       const { providers } = yield* Settings.load(sourceOf({}, file))
-      assert.deepStrictEqual(providers, [
+      assert.deepStrictEqual(providers.slice(0, 1), [
         {
           slug: "a",
           name: "a",
@@ -296,7 +299,7 @@ presets:
       const load = (text: string | null) => Settings.load(sourceOf({ OPENAI_API_KEY: "k" }, text))
       const plain = (yield* load(null)).providers[0] ?? assert.fail("no provider")
       const [changed, ...others] = (yield* load(file)).providers
-      assert.lengthOf(others, 0)
+      assert.deepStrictEqual(others, [mockProvider])
       assert.deepStrictEqual(changed, {
         ...plain,
         timeouts: { ...defaultTimeouts, firstTokenMs: 300_000 },
@@ -398,7 +401,7 @@ providers:
             - { above_prompt_tokens: 1000, prompt: 2, completion: 3, cached_prompt: 0.5 }
 `
       const { providers } = yield* Settings.load(sourceOf({ KEY: "k" }, file))
-      assert.deepStrictEqual(providers, [
+      assert.deepStrictEqual(providers.slice(0, 1), [
         {
           slug: "azure",
           name: "Azure",
@@ -470,9 +473,23 @@ describe("providers", () => {
   const slugs = (env: Record<string, string>, file: string | null = null) =>
     Settings.load(sourceOf(env, file)).pipe(Effect.map(({ providers }) => providers.map(({ slug }) => slug)))
 
-  it.effect("come from vendors' keys, and then not from the mock", () =>
+  it.effect("come from vendors' keys, with the mock last in development and absent in production", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* slugs({ OPENAI_API_KEY: "k", GROQ_API_KEY: "k" }), ["openai", "groq"])
+      const keys = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k" }
+      assert.deepStrictEqual(yield* slugs(keys), ["openai", "groq", "mock"])
+      const production = { ...keys, TOLLGATE_ENV: "production" }
+      assert.deepStrictEqual(yield* slugs(production, "auth: { channels: [] }"), ["openai", "groq"])
+    })
+  )
+
+  it.effect("leave the mock out where an entry has its slug or one of its models", () =>
+    Effect.gen(function* () {
+      const entry = (slug: string, models: string) =>
+        `providers: [{ slug: ${slug}, dialect: openai, base_url: "http://h", models: ${models} }]`
+      assert.deepStrictEqual(yield* slugs({}, entry("mock", oneModel)), ["mock"])
+      const echo = "[{ id: mock/echo, upstream: x, pricing: { prompt: 1, completion: 2 } }]"
+      assert.deepStrictEqual(yield* slugs({}, entry("a", echo)), ["a"])
+      assert.deepStrictEqual(yield* slugs({}, entry("a", oneModel)), ["a", "mock"])
     })
   )
 
@@ -501,7 +518,7 @@ describe("providers", () => {
     Effect.gen(function* () {
       const file = `providers: [{ slug: openai, dialect: openai, base_url: "http://h", models: ${oneModel} }]`
       const env = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "no address", GROQ_API_KEY: "k" }
-      assert.deepStrictEqual(yield* slugs(env, file), ["openai", "groq"])
+      assert.deepStrictEqual(yield* slugs(env, file), ["openai", "groq", "mock"])
       const { providers } = yield* Settings.load(sourceOf(env, file))
       assert.strictEqual(providers[0]?.baseUrl, "http://h")
     })

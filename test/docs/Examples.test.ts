@@ -89,7 +89,7 @@ describe("the examples", () => {
           const gateway = yield* startGateway()
           const key = readFileSync(join(gateway.directory, ".tollgate/first-api-key"), "utf8").trim()
           const directory = yield* written(({ text }) => text.replaceAll(gatewayAddress, gateway.url))
-          assert.strictEqual(run(directory, name, { TOLLGATE_KEY: key }), output?.text.trim())
+          assert.strictEqual(run(directory, name, { TOLLGATE_API_KEY: key }), output?.text.trim())
         }).pipe(Effect.scoped),
       SLOW_MACHINE_MS
     )

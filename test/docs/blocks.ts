@@ -30,7 +30,7 @@ export const kinds = {
   yaml: "decoded as a settings file",
   "yaml tollgate.yaml": "the settings file of the document's gateway",
   ts: "type-checked and run to its end",
-  "ts client": "type-checked and run to its end against a gateway, with an API key in TOLLGATE_KEY",
+  "ts client": "type-checked and run to its end against a gateway, with an API key in TOLLGATE_API_KEY",
   "ts server": "type-checked and started, then asked",
   "python static": "not run",
   "text output": "what the program before it prints; in a document without programs, a drawing"

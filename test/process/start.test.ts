@@ -8,6 +8,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
+import { mockProvider } from "../../src/providers/presets/Mock.ts"
 import { bannerText } from "../../src/StartupBanner.ts"
 import { type Ended, type GatewayOptions, launchGateway, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { postgresEnv } from "./servers.ts"
@@ -82,24 +83,29 @@ describe("a start without settings", () => {
       const directory = yield* temporaryDirectory
       const { url } = yield* startGateway(plain(directory))
       const firstKeyFile = join(directory, ".tollgate/first-api-key")
-      const shown = { url, model: "mock/echo", adminKeyFile: "admin.key", adminKey: null, mailbox: false }
-      for (const firstKey of [null, keysIn(directory).firstKey]) {
-        const text = bannerText({ ...shown, firstKeyFile, firstKey })
-        assert.strictEqual(text.includes(keysIn(directory).firstKey), firstKey !== null)
-        const lines = curlLines(text)
-        assert.lengthOf(lines, 3)
-        const [whole = "", streamed = "", models = ""] = yield* Effect.forEach(lines, shell)
-        const chat = JSON.parse(whole) as { readonly object: string; readonly choices: ReadonlyArray<unknown> }
-        assert.strictEqual(chat.object, "chat.completion")
-        assert.lengthOf(chat.choices, 1)
-        assert.match(streamed, /^data: \{.*"chat\.completion\.chunk"/)
-        assert.isTrue(streamed.trimEnd().endsWith("data: [DONE]"))
-        const list = JSON.parse(models) as { readonly data: ReadonlyArray<{ readonly id: string }> }
-        assert.include(
-          list.data.map(({ id }) => id),
-          "mock/echo"
-        )
-      }
+      const text = bannerText({
+        url,
+        providers: [mockProvider],
+        adminKeyFile: "admin.key",
+        firstKeyFile,
+        mailbox: false
+      })
+      assert.include(text, "tollgate is ready: mock (3 models)\n")
+      assert.notInclude(text, keysIn(directory).firstKey)
+      const exports = text.split("\n").filter((line) => line.trim().startsWith("export "))
+      const lines = curlLines(text).map((line) => [...exports, line].join("\n"))
+      assert.lengthOf(lines, 3)
+      const [whole = "", streamed = "", models = ""] = yield* Effect.forEach(lines, shell)
+      const chat = JSON.parse(whole) as { readonly object: string; readonly choices: ReadonlyArray<unknown> }
+      assert.strictEqual(chat.object, "chat.completion")
+      assert.lengthOf(chat.choices, 1)
+      assert.match(streamed, /^data: \{.*"chat\.completion\.chunk"/)
+      assert.isTrue(streamed.trimEnd().endsWith("data: [DONE]"))
+      const list = JSON.parse(models) as { readonly data: ReadonlyArray<{ readonly id: string }> }
+      assert.include(
+        list.data.map(({ id }) => id),
+        "mock/echo"
+      )
     })
   )
 
@@ -111,7 +117,7 @@ describe("a start without settings", () => {
       const output = yield* Effect.orDie(started.printed("/v1/models"))
       const { adminKey, firstKey } = keysIn(directory)
       assert.include(output, "Try it:")
-      assert.include(output, "first-api-key')")
+      assert.include(output, `export TOLLGATE_API_KEY=$(cat '${join(directory, ".tollgate/first-api-key")}')`)
       assert.notInclude(output, firstKey)
       assert.notInclude(output, adminKey)
     })

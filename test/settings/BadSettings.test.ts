@@ -467,8 +467,9 @@ describe("a wrong settings file", () => {
 
 describe("production", () => {
   const start = (file: string) =>
-    Effect.map(Effect.result(Settings.load(sourceOf({ TOLLGATE_ENV: "production" }, file))), (loaded) =>
-      loaded._tag === "Success" ? [] : loaded.failure.faults.map(({ setting }) => setting)
+    Effect.map(
+      Effect.result(Settings.load(sourceOf({ TOLLGATE_ENV: "production", GROQ_API_KEY: "k" }, file))),
+      (loaded) => (loaded._tag === "Success" ? [] : loaded.failure.faults.map(({ setting }) => setting))
     )
   const smtp = "email: { smtp_url: smtp://127.0.0.1 }"
 
@@ -477,7 +478,12 @@ describe("production", () => {
       const load = (key: string, environment = "production") =>
         Effect.map(
           Effect.result(
-            Settings.load(sourceOf({ TOLLGATE_ENV: environment, TOLLGATE_ADMIN_KEY: key }, `auth: { channels: [] }`))
+            Settings.load(
+              sourceOf(
+                { TOLLGATE_ENV: environment, TOLLGATE_ADMIN_KEY: key, GROQ_API_KEY: "k" },
+                `auth: { channels: [] }`
+              )
+            )
           ),
           (loaded) => (loaded._tag === "Success" ? null : loaded.failure.message)
         )
@@ -490,6 +496,26 @@ describe("production", () => {
         assert.notInclude(message, weak)
         assert.isNull(yield* load(weak, "development"))
       }
+    })
+  )
+
+  it.effect("does not start without a provider, and has the mock only where an entry makes it", () =>
+    Effect.gen(function* () {
+      const load = (file: string) =>
+        Settings.load(sourceOf({ TOLLGATE_ENV: "production" }, `auth: { channels: [] }\n${file}`))
+      assert.deepStrictEqual((yield* Effect.flip(load(""))).faults, [
+        {
+          setting: "providers",
+          problem: "is empty, and production has no mock provider",
+          expected: "an entry in the settings file, or a vendor's key in the environment, such as OPENAI_API_KEY"
+        }
+      ])
+      const model = "{ id: mock/echo, upstream: echo, pricing: { prompt: 1, completion: 2 } }"
+      const { providers } = yield* load(`providers: [{ slug: mock, dialect: mock, models: [${model}] }]`)
+      assert.deepStrictEqual(
+        providers.map(({ slug }) => slug),
+        ["mock"]
+      )
     })
   )
 

@@ -144,7 +144,7 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
         started.kill,
         Effect.suspend(() => {
           // The example calls for a person read the key from its file.
-          const output = started.output().replaceAll("Bearer $(cat ", "")
+          const output = started.output().replaceAll("Bearer $TOLLGATE_API_KEY", "")
           const leaked = [...secrets].filter((secret) => output.includes(secret))
           return leaked.length === 0
             ? Effect.void

@@ -1,4 +1,4 @@
-/** The mock provider as data. It is on by default if no vendor's key is set. */
+/** The mock provider as data. In development it is always on. */
 import { defaultTimeouts, type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion } from "../../domain/Money.ts"
 import { MOCK_OUTPUT_LIMIT } from "../mock/Text.ts"
