@@ -42,7 +42,12 @@ export const check = Command.make(
       ["database", summarized.database],
       ["limits, cache", summarized.limits_and_cache],
       ["workers", count(summarized.workers)],
-      ["providers", summarized.providers.map(({ models, slug }) => `${slug} (${models} models)`).join(", ")]
+      [
+        "providers",
+        summarized.providers
+          .map(({ models, slug }) => `${slug} (${models === 1 ? "1 model" : `${models} models`})`)
+          .join(", ")
+      ]
     ])
     yield* answer({ object: "settings.check", ok: true, faults: [], ...summarized }, text)
   })

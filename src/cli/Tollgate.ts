@@ -5,6 +5,7 @@ import { audit } from "./admin/Audit.ts"
 import { keys } from "./admin/Keys.ts"
 import { providers } from "./admin/Providers.ts"
 import { users } from "./admin/Users.ts"
+import { webhooks } from "./admin/Webhooks.ts"
 import { chat } from "./chat/Chat.ts"
 import { check } from "./Check.ts"
 import { doctor } from "./doctor/Doctor.ts"
@@ -27,7 +28,7 @@ export const tollgate = Command.make("tollgate").pipe(
     { group: "Run a gateway", commands: [start, check, doctor] },
     { group: "Use it with an API key", commands: [chat, models, route, setup, key] },
     { group: "See what happened, of all keys or of your own", commands: [generations, receipt, logs, usage] },
-    { group: "Administer it with the admin key", commands: [keys, users, admin, providers, audit] },
+    { group: "Administer it with the admin key", commands: [keys, users, admin, providers, audit, webhooks] },
     { group: "Help", commands: [help] }
   ]),
   Command.withGlobalFlags(globals)

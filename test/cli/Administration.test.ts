@@ -1,7 +1,10 @@
 /** `tollgate keys`, `users`, `providers`, `audit` and `usage`, against a gateway. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { createServer } from "node:http"
+import { type AddressInfo } from "node:net"
 import { eventually, promptMarker } from "../support/Gateway.ts"
+import { line } from "./line.ts"
 import { CliGateway, spoken } from "./served.ts"
 
 const field = (name: string, text: string): string => new RegExp(`^${name} +(.+)$`, "m").exec(text)?.[1] ?? ""
@@ -100,6 +103,61 @@ layer(CliGateway.layer, { excludeTestServices: true, timeout: 120_000 })("admini
       const typo = yield* spoken(["providers", "fats"])
       assert.match(typo.stderr, /There is no provider "fats"\.\n {2}Did you mean "fast"\?/)
     })
+  )
+
+  it.effect("lists webhooks, and refuses to send what there is not", () =>
+    Effect.gen(function* () {
+      const { stdout } = yield* spoken(["webhooks", "list"])
+      assert.match(stdout, /^WEBHOOK +WAITING .*\nhttp:\/\/127\.0\.0\.1:9\/hook +\d/)
+      const none = yield* spoken(["webhooks", "dead-letters"])
+      assert.strictEqual(none.stdout, "There are no undelivered events.\n")
+      assert.strictEqual((yield* spoken(["webhooks", "retry", "--all"])).stdout, "0 events are sent again.\n")
+      assert.strictEqual((yield* spoken(["webhooks", "retry"])).code, 2)
+      const unknown = yield* spoken(["webhooks", "retry", "dlv_00000000"])
+      assert.deepStrictEqual([unknown.code, unknown.stdout], [1, ""])
+    })
+  )
+
+  it.effect("sends an undelivered event again, by its id as a table cut it", () =>
+    Effect.gen(function* () {
+      const sent: Array<string> = []
+      const letter = (id: string) => ({
+        id: `dlv_${id.repeat(32)}`,
+        event_id: "evt_1",
+        type: "key.created",
+        url: "http://127.0.0.1:9/hook",
+        body: "{}",
+        attempts: 8,
+        last_error: "status 500",
+        created_at: "2026-11-22T08:00:00.000Z",
+        failed_at: "2026-11-22T09:00:00.000Z",
+        retried_at: null
+      })
+      const list = { object: "list", data: [letter("a"), letter("b")], has_more: false, next_cursor: null }
+      const server = createServer((request, response) => {
+        sent.push(`${request.method ?? ""} ${request.url ?? ""}`)
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify(request.method === "GET" ? list : letter("b")))
+      })
+      const url = yield* Effect.acquireRelease(
+        Effect.promise(
+          () =>
+            new Promise<string>((resolve) => {
+              server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+            })
+        ),
+        () => Effect.sync(() => void server.close())
+      )
+      const at = (args: ReadonlyArray<string>) => line(["webhooks", ...args, "--url", url, "--admin-key", "tga-x"])
+      assert.match(
+        (yield* at(["dead-letters"])).stdout,
+        /\n2026-11-22 09:00 +key\.created +http:\S+ +8 +status 500 +- +dlv_a+\n/
+      )
+      const retried = yield* at(["retry", "dlv_bbbb…bbbbb"])
+      assert.match(retried.stdout, /^dlv_b+ \(key\.created\) is sent again to http:\/\/127\.0\.0\.1:9\/hook\.\n$/)
+      assert.strictEqual(sent.at(-1), `POST /v1/admin/webhooks/dead-letters/${letter("b").id}/retry`)
+      assert.strictEqual((yield* at(["retry", "dlv_"])).code, 1)
+    }).pipe(Effect.scoped)
   )
 
   it.effect("names the keys of a report", () =>

@@ -193,7 +193,7 @@ describe("a conversation", () => {
         asked.at(-1)?.turns.map(({ text }) => text),
         ["wait", "WA", "next"]
       )
-      assert.deepStrictEqual(said, ["Stopped.", "Ctrl-C again leaves."])
+      assert.deepStrictEqual(said, ["Stopped.", "Ctrl-C again leaves.", ""])
     })
   )
 })

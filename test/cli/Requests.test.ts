@@ -91,13 +91,17 @@ layer(CliGateway.layer, { excludeTestServices: true, timeout: 120_000 })("reques
       assert.match(stdout, /^key +walker \(key_[0-9a-f]{32}\)$/m)
       assert.match(
         stdout,
-        /^1 +down +acme\/small +error unreachable +\d+ ms +\d+ ms +\d+ ms +0 \+ 0 +\$0\.00 +[ ·]*█+$/m
+        /^1 +down +acme\/small +error unreachable +\d+ ms +\d+ ms +\d+ ms +0 \+ 0 +\$0\.00 +[·░]*█+$/m
       )
-      assert.match(stdout, /^2 +fast +acme\/small +ok 200 +\d+ ms .* 14 \+ 8 +\$0\.00003 +[ ·]*█+$/m)
+      assert.match(stdout, /^2 +fast +acme\/small +ok 200 +\d+ ms .* 14 \+ 8 +\$0\.00003 +[·░]*█+$/m)
       assert.match(
         stdout,
         /^prompt +14 +\$1\.00\/1M +\$0\.000014\ncompletion +8 +\$2\.00\/1M +\$0\.000016\ntotal +\$0\.00003$/m
       )
+      // The second call begins after the first one.
+      const [first, second] = [...stdout.matchAll(/([·░]*)(█+)$/gm)]
+      const until = `${first?.[1] ?? ""}${first?.[2] ?? ""}`.length
+      assert.isAtLeast((second?.[1] ?? "").length, until - 1)
       const request = /^request +(req_[0-9a-f]{32})$/m.exec(stdout)?.[1] ?? ""
       for (const name of [request, id.slice(0, 30), `${id.slice(0, 8)}…${id.slice(-8)}`]) {
         assert.strictEqual((yield* spoken(["receipt", name])).stdout, stdout, name)

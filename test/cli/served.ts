@@ -24,13 +24,15 @@ const providers = [
   }
 ]
 
+const webhooks = [{ url: "http://127.0.0.1:9/hook", secret: "secret-of-the-webhook-that-is-down" }]
+
 export class CliGateway extends Context.Service<CliGateway, { readonly gateway: Gateway; readonly key: string }>()(
   "tollgate/test/CliGateway"
 ) {
   static readonly layer = Layer.effect(
     CliGateway,
     Effect.gen(function* () {
-      const gateway = yield* startGateway({ config: { providers } })
+      const gateway = yield* startGateway({ config: { providers, webhooks } })
       const { key } = yield* gateway.issueKey({ name: "walker", tier: "enterprise" })
       return { gateway, key }
     })

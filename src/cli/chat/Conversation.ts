@@ -118,9 +118,10 @@ export const conversation = Effect.fnUntraced(function* <R>(host: Host<R>, first
   for (;;) {
     yield* typed.prompt
     const event = waiting.shift() ?? (yield* Queue.take(typed.events))
-    if (event._tag === "End") return
+    // The prompt's line ends here, not in the shell.
+    if (event._tag === "End") return yield* say("")
     if (event._tag === "Stop") {
-      if (isLeaving) return
+      if (isLeaving) return yield* say("")
       isLeaving = true
       yield* say("Ctrl-C again leaves.")
       continue

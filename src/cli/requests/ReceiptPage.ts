@@ -21,14 +21,14 @@ const attemptStyles: Readonly<Record<Attempt["status"], Style>> = {
   skipped: "dim"
 }
 
-/** `·` waits, `█` runs. */
+/** `░` waits, `█` runs; before both is `·`. A table joins blanks. */
 const bar = ({ ended_ms, started_ms, wait_ms }: Attempt, totalMs: number): string => {
   if (started_ms === null || totalMs <= 0) return ""
   const at = (ms: number) => Math.min(BAR, Math.max(0, Math.round((ms / totalMs) * BAR)))
   const from = Math.min(at(started_ms), BAR - 1)
   const to = Math.max(from + 1, at(ended_ms ?? started_ms))
   const waits = Math.min(from, Math.max(0, from - at(Math.max(0, started_ms - wait_ms))))
-  return " ".repeat(from - waits) + "·".repeat(waits) + "█".repeat(to - from)
+  return "·".repeat(from - waits) + "░".repeat(waits) + "█".repeat(to - from)
 }
 
 const attemptRow = (attempt: Attempt, index: number, totalMs: number): ReadonlyArray<Cell> => [
