@@ -82,9 +82,10 @@ export class Admission extends Context.Service<
               const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound }
               return policy.rateLimit(arrival)((left, taken) => {
                 const admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
-                return prompt.isCounted || (taken > 0 && isAmple(left.tokens))
-                  ? next(admitted)
-                  : Effect.flatMap(counted(caller, prompt, left), () => next(admitted))
+                if (prompt.isCounted || (taken > 0 && isAmple(left.tokens))) return next(admitted)
+                // The limit has room for the bound, or perhaps for the count.
+                const counting = taken > 0 ? prompt.count() : counted(caller, prompt, left)
+                return Effect.flatMap(counting, () => next(admitted))
               })
             }),
 

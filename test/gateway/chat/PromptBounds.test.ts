@@ -106,32 +106,47 @@ const text = "A road is paid for at its gate, by everyone who takes it. ".repeat
 const request = requestWith({ messages: [{ role: "user", content: text }] })
 const exact = countPrompt(request)
 
-const asked = (more: Partial<typeof request> = {}, native?: NativeRequest) =>
+const asked = (more: Partial<typeof request> = {}, native?: NativeRequest, tokensPerMinute = limits.tokensPerMinute) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { metadata, note } = new MetadataRecorder()
       const completed = yield* (yield* Completion).run({
         request: { ...request, ...more },
-        caller: { key: keyWith({ monthlyBudgetNano: 1_000_000_000 }), limits },
+        caller: {
+          key: keyWith({ monthlyBudgetNano: 1_000_000_000 }),
+          limits: { ...limits, tokensPerMinute }
+        },
         cacheControl: "no-store",
         note,
         ...(native === undefined ? {} : { native })
       })
       if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
-      return { head: completed.head, id: metadata.generationId ?? "" }
+      return { head: completed.head, id: metadata.generationId ?? "", tokens: metadata.tokens }
     })
   ).pipe(
-    Effect.flatMap(({ head, id }) =>
+    Effect.flatMap(({ head, id, tokens }) =>
       Effect.map(
         Effect.flatMap(GenerationStore, (store) => store.find(id, keyWith().id)),
         (found) => ({
           head,
+          tokens,
           generation:
             Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
         })
       )
     )
   )
+
+it.effect.each([
+  ["the bound leaves little of the minute", boundOf(text).most + 20],
+  ["only the count fits the minute", exact]
+] as const)("a prompt is let through where %s", ([, tokensPerMinute]) =>
+  Effect.gen(function* () {
+    const { tokens } = yield* asked({}, undefined, tokensPerMinute)
+    // What the provider reported replaces what was taken.
+    assert.deepInclude(tokens, { limit: tokensPerMinute, remaining: tokensPerMinute - 15 })
+  }).pipe(Effect.provide(gatewayOn({ reply: saying("Hello") })))
+)
 
 const silent: ChatReply = { ...saying("Hello"), usage: null }
 
