@@ -14,7 +14,9 @@ const refused = {
   body: envelope({
     type: "authentication_error",
     code: "invalid_api_key",
-    message: "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`."
+    message:
+      "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`. Keys begin with `tg-`; " +
+      "expired and revoked ones are refused alike. Admin keys go in `x-admin-key`."
   })
 }
 

@@ -75,7 +75,8 @@ it.effect("records each refusal of the gateway with status, type, code and words
         "authentication_error",
         "invalid_api_key",
         null,
-        "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`."
+        "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`. Keys begin with `tg-`; " +
+          "expired and revoked ones are refused alike. Admin keys go in `x-admin-key`."
       ],
       [
         "POST /v1/embeddings",
@@ -115,7 +116,7 @@ it.effect("records each refusal of the gateway with status, type, code and words
         "no_eligible_provider",
         "no_eligible_provider",
         "test/small",
-        "No provider of '…' is left after the request's filters: alpha (not_in_only), … (unknown_provider)."
+        "No provider of '…' is left after the request's filters: alpha (not_in_only). No provider is called '…'."
       ],
       [...invalid, "body.temperature: Input should be a valid number"],
       [...invalid, "body.provider.…: Extra inputs are not permitted"],

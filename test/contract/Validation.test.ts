@@ -261,7 +261,19 @@ const bad: ReadonlyArray<readonly [name: string, body: unknown, faults: Readonly
         loc: ["body", 13],
         msg: "JSON decode error",
         type: "json_invalid",
-        ctx: { error: "Expected ',' or '}' after property value in JSON" }
+        ctx: { error: "Expected ',' or '}' after property value in JSON", line: 1, column: 14 }
+      }
+    ]
+  ],
+  [
+    "a trailing comma in the third line",
+    '{"model": "m",\n"messages": [],\n  }',
+    [
+      {
+        loc: ["body", 33],
+        msg: "JSON decode error",
+        type: "json_invalid",
+        ctx: { error: "Expected double-quoted property name in JSON", line: 3, column: 3 }
       }
     ]
   ],
@@ -300,13 +312,15 @@ it.effect.each(bad)("422: %s", ([, body, faults]) =>
     const [first] = faults
     assert.isDefined(first)
     const isJson = first?.type !== "json_invalid"
-    const more = faults.length > 1 ? ` (and ${faults.length - 1} more fault${faults.length > 2 ? "s" : ""})` : ""
+    const places = faults.slice(1).map(({ loc }) => loc.join("."))
+    const rest = places.length > 5 ? ` and ${places.length - 5} more` : ""
+    const more = places.length > 0 ? ` (also at fault: ${places.slice(0, 5).join(", ")}${rest})` : ""
     const error = errorOf({
       type: "invalid_request_error",
       code: "validation_failed",
       message: isJson
         ? `${first?.loc.join(".")}: ${first?.msg}${more}`
-        : `body: JSON decode error${first?.loc.length === 2 ? ` at character ${first.loc[1]}` : ""}: ${String(first?.ctx?.["error"])}`,
+        : `body: JSON decode error${first?.loc.length === 2 ? ` at line ${String(first.ctx?.["line"])}, column ${String(first.ctx?.["column"])}` : ""}: ${String(first?.ctx?.["error"])}`,
       ...(first?.loc.length === 1 || !isJson ? {} : { param: first?.loc.slice(1).join(".") ?? "" })
     })
     assert.deepStrictEqual(JSON.parse(answered.body), { detail: faults, error })

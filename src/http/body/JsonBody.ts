@@ -28,24 +28,32 @@ const tooMuch: Readonly<Record<Excess, string>> = {
   exact: `more than ${MAX_EXACT_VALUES} values together with a number of 16 or more digits`
 }
 
-const invalidJson = (error: string, position: number | undefined): ValidationError => ({
+const invalidJson = (error: string, position: number | undefined, where = {}): ValidationError => ({
   loc: position === undefined ? ["body"] : ["body", position],
   msg: "JSON decode error",
   type: "json_invalid",
-  ctx: { error }
+  ctx: { error, ...where }
 })
+
+/** Line and column of a position, both from 1. */
+const placeOf = (text: string, position: number) => {
+  const before = text.slice(0, position)
+  const line = before.split("\n").length
+  return { line, column: position - before.lastIndexOf("\n") }
+}
 
 /** The place and kind of a syntax error, without any of the text. */
 export const jsonFault = (text: string): ValidationError => {
   if (text === "") return { loc: ["body"], msg: "Field required", type: "missing" }
   const parsed = Result.try(() => JSON.parse(text) as unknown)
   const message = Result.isFailure(parsed) && parsed.failure instanceof Error ? parsed.failure.message : ""
-  const position = /at position (\d+)/.exec(message)?.[1]
+  const told = /at position (\d+)/.exec(message)?.[1]
   const what =
     /^(?:Unexpected end of JSON input|Unexpected token '.'|Expected .*? in JSON|Unterminated string|Bad control character|Bad escaped character)/u.exec(
       message
     )?.[0]
-  return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
+  if (told === undefined) return invalidJson(what ?? "not valid JSON", undefined)
+  return invalidJson(what ?? "not valid JSON", Number(told), placeOf(text, Number(told)))
 }
 
 /** Checks of a body that its schema cannot make. */

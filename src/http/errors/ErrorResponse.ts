@@ -173,7 +173,7 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, asked
       first === undefined
         ? "The request is not valid."
         : isJson
-          ? `${first.loc.join(".")}: ${first.msg}${more}`
+          ? `${placeOf(first)}: ${first.msg}${others(detail.slice(1))}`
           : jsonMessage(first),
     param,
     retryable: false
@@ -189,9 +189,23 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, asked
     : HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
 
-/** For a body that is not valid JSON: what is wrong, and the offset of the character. */
-const jsonMessage = ({ ctx, loc, msg }: ValidationError): string =>
-  `${loc[0]}: ${msg}${loc.length > 1 ? ` at character ${loc[1]}` : ""}${typeof ctx?.["error"] === "string" ? `: ${ctx["error"]}` : ""}`
+const MAX_PLACES = 5
+const LONGEST_PLACE = 100
+
+const placeOf = ({ loc }: ValidationError): string => loc.join(".").slice(0, LONGEST_PLACE)
+
+/** The places of further faults. */
+const others = (faults: ReadonlyArray<ValidationError>): string => {
+  const more = faults.length > MAX_PLACES ? ` and ${faults.length - MAX_PLACES} more` : ""
+  const places = faults.slice(0, MAX_PLACES).map(placeOf)
+  return faults.length === 0 ? "" : ` (also at fault: ${places.join(", ")}${more})`
+}
+
+/** For a body that is not valid JSON: what is wrong, and where. */
+const jsonMessage = ({ ctx = {}, loc, msg }: ValidationError): string => {
+  const where = loc.length > 1 ? ` at line ${String(ctx["line"])}, column ${String(ctx["column"])}` : ""
+  return `${loc[0]}: ${msg}${where}${typeof ctx["error"] === "string" ? `: ${ctx["error"]}` : ""}`
+}
 
 /** The policy that refused the request, for the operator's counters. */
 const rejectionOf = (reason: Reason): Rejection | null => {

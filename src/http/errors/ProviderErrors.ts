@@ -64,7 +64,13 @@ const causeOf = ({ errorType, httpStatus, model, provider }: Attempt): string =>
  * ": openai refused our key; beta did not answer in time", or empty when no provider was called.
  */
 export const causes = (attempts: ReadonlyArray<Attempt>): string => {
-  const reasons = [...new Set(attempts.filter(({ status }) => status !== "ok").map(causeOf))].slice(0, MAX_CAUSES)
+  const times = new Map<string, number>()
+  for (const attempt of attempts) {
+    if (attempt.status !== "ok") times.set(causeOf(attempt), (times.get(causeOf(attempt)) ?? 0) + 1)
+  }
+  const reasons = [...times]
+    .slice(0, MAX_CAUSES)
+    .map(([cause, count]) => (count === 1 ? cause : `${cause} (${count} times)`))
   return reasons.length === 0 ? "" : `: ${reasons.join("; ")}`
 }
 

@@ -3,7 +3,7 @@
  * set statuses, and http/errors/ErrorResponse makes the responses.
  */
 import { type ErrorType, type ValidationError } from "../../api/Failure.ts"
-import { type NoEligibleProvider, type PrivacyBlocked, type Reason } from "../../domain/Errors.ts"
+import { type NoEligibleProvider, type NotFound, type PrivacyBlocked, type Reason } from "../../domain/Errors.ts"
 import { usdFromNano, usdText } from "../../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
@@ -26,6 +26,10 @@ export interface Wire {
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
 
+const noKey =
+  "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`. Keys begin with `tg-`; " +
+  "expired and revoked ones are refused alike. Admin keys go in `x-admin-key`."
+
 const keyReused =
   "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
 
@@ -38,9 +42,22 @@ const ineligible = ({ excluded, model }: NoEligibleProvider): string => {
     return `'${model}' is a chat model: use it with POST /v1/chat/completions, or name an embedding model.`
   if (isAll("not_a_chat_model"))
     return `'${model}' is an embedding model: use it with POST /v1/embeddings, or name a chat model.`
-  const named = excluded.slice(0, MAX_EXCLUSIONS).map(({ reason, slug }) => `${slug} (${reason})`)
-  const more = excluded.length > named.length ? `, and ${excluded.length - named.length} more` : ""
-  return `No provider of '${model}' is left after the request's filters${named.length === 0 ? "" : `: ${named.join(", ")}${more}`}.`
+  const unknown = excluded.filter(({ reason }) => reason === "unknown_provider")
+  const known = excluded.filter(({ reason }) => reason !== "unknown_provider")
+  const named = known.slice(0, MAX_EXCLUSIONS).map(({ reason, slug }) => `${slug} (${reason})`)
+  const more = known.length > named.length ? `, and ${known.length - named.length} more` : ""
+  const hint = unknown
+    .slice(0, MAX_EXCLUSIONS)
+    .map(({ slug }) => ` No provider is called '${slug}'.`)
+    .join("")
+  return `No provider of '${model}' is left after the request's filters${named.length === 0 ? "" : `: ${named.join(", ")}${more}`}.${hint}`
+}
+
+/** For a path that was perhaps meant: the base URL of clients. */
+const meantRoute = ({ id, meant }: NotFound): string => {
+  if (typeof meant !== "string") return ""
+  const hasBase = !id.includes(" ") || / \/v1\/(?!v1\/)/.test(id)
+  return ` Did you mean ${meant}?${hasBase ? "" : " The base URL ends in /v1."}`
 }
 
 export const wireOf = (reason: Reason): Wire => {
@@ -50,7 +67,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 401,
         type: "authentication_error",
         code: "invalid_api_key",
-        message: "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`.",
+        message: noKey,
         retryable: false,
         headers: { "www-authenticate": "Bearer" }
       }
@@ -129,7 +146,7 @@ export const wireOf = (reason: Reason): Wire => {
         code: `${reason.what}_not_found`,
         message:
           reason.what === "route"
-            ? `There is no route ${reason.id}.${typeof reason.meant === "string" ? ` Did you mean ${reason.meant}?` : ""} GET /openapi.json lists all routes.`
+            ? `There is no route ${reason.id}.${meantRoute(reason)} GET /openapi.json lists all routes.`
             : `There is no such ${reason.what.replace("_", " ")}.`,
         retryable: false
       }

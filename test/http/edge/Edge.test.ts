@@ -35,6 +35,9 @@ it.effect("an unknown path says which one was perhaps meant", () =>
     const hint = (path: string) =>
       Effect.map(send(path, { method: "POST", body: {} }), ({ status, text }) => {
         assert.strictEqual(status, 404, path)
+        const { message } = JSON.parse(text).error
+        const isBaseWrong = !/^\/v1\/(?!v1\/)/.test(path) && message.includes("Did you mean")
+        assert.strictEqual(message.includes("The base URL ends in /v1."), isBaseWrong, path)
         return /Did you mean (\S+)\?/.exec(JSON.parse(text).error.message)?.[1]
       })
     const meant: ReadonlyArray<readonly [string, string | undefined]> = [
