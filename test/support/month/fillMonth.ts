@@ -134,6 +134,21 @@ const statements = (nowMs: number) => {
        CASE WHEN r.status NOT IN (401, 404, 422) THEN 'acme/reason' END, CASE WHEN d.n % 40 = 0 THEN 25 ELSE 1 END
      FROM (SELECT n, ${at(month.refusals)} AS at, 1 + n * 7 % 60 AS key FROM generate_series(1, ${month.refusals}) AS n) AS d
      JOIN month_keys AS k ON k.n = key JOIN month_refusals AS r ON r.n = ${draw("d.n", 3, refusals.length)}`,
+    `INSERT INTO outages SELECT ${idOf("out", "at", "n")}, 'delta', NULL, at, closed, CASE WHEN closed IS NULL THEN NULL ELSE 'answer' END,
+       openings, '{"errorType":"unreachable","httpStatus":null,"message":"connect ECONNREFUSED 127.0.0.1:9"}', 'prc_month'
+     FROM (VALUES (1, ${nowMs - 9 * DAY_MS}::bigint, ${nowMs - 9 * DAY_MS + 900_000}::bigint, 2),
+       (2, ${nowMs - 27 * HOUR_MS}::bigint, ${nowMs - 26 * HOUR_MS}::bigint, 31)) AS past (n, at, closed, openings)`,
+    `INSERT INTO audit_events SELECT ${idOf("aud", "at", "n")}, at, action, CASE WHEN n % 23 = 0 THEN 'refused' ELSE 'done' END,
+       CASE WHEN n % 3 = 0 THEN 'admin' ELSE 'admin_key' END, CASE WHEN n % 3 = 0 THEN (SELECT ids[1] FROM month_users) END,
+       '192.0.2.' || n % 5, ${idOf("req", "at", `n + ${2 * month.generations}`)},
+       CASE WHEN action LIKE 'key.%' THEN (SELECT id FROM month_keys AS k WHERE k.n = 1 + d.n % 60) ELSE (SELECT ids[1 + n % ${month.users}] FROM month_users) END, '{}', 1
+     FROM (SELECT n, ${at(600)} AS at, (ARRAY['key.create', 'key.change', 'key.rotate', 'key.revoke', 'user.change'])[1 + n % 5] AS action
+       FROM generate_series(1, 600) AS n) AS d`,
+    `INSERT INTO refused_credentials SELECT at / 60000 * 60000, '198.51.100.' || n % 4, 'api_key', 1 + n % 9, at
+     FROM (SELECT n, ${at(200)} AS at FROM generate_series(1, 200) AS n) AS d ON CONFLICT DO NOTHING`,
+    `INSERT INTO webhook_dead_letters SELECT ${idOf("dlv", "at", "n")}, ${idOf("evt", "at", "n")}, 'budget.threshold',
+       'http://127.0.0.1:9/hooks', '{"type":"budget.threshold","data":{"percent":80}}', 5, 'connect ECONNREFUSED 127.0.0.1:9', at, at + 900000
+     FROM (SELECT n, ${at(12)} AS at FROM generate_series(1, 12) AS n) AS d`,
     `ANALYZE users, api_keys, generations, attempted_providers, usage_days, budget_counters, refusals`
   ]
 }
