@@ -128,6 +128,9 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
         { role: "user", content: "Two" }
       ]
       assert.deepStrictEqual((await last()).messages, turns)
+      await press(page, "Route")
+      const route = page.getByRole("table", { name: "Candidates, in the order of calling" })
+      await route.getByText("1. alpha").waitFor()
       await press(page, "As code")
       for (const [language, part] of [
         ["curl", '-H "Authorization: Bearer $TOLLGATE_API_KEY"'],
@@ -346,6 +349,8 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
       assert.deepStrictEqual(await barriers(page), [])
       await press(page, "Send")
       await message(page, 1).getByText("The gateway refused temperature, top_logprobs.").waitFor()
+      const found = message(page, 1).getByRole("link", { name: "Find it in the requests" })
+      assert.match((await found.getAttribute("href")) ?? "", /^\/console\/requests\?q=req_/)
       await page.locator(".field.wrong", { hasText: "Temperature" }).waitFor()
       await page.locator(".field.wrong", { hasText: "top_logprobs" }).waitFor()
       await page.getByLabel("Temperature").fill("0.5")
