@@ -5,41 +5,33 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { UsageReport } from "../api/Usage.ts"
-import type { TollgateShape } from "../client/Client.ts"
 import { connect } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
 import { count, usd } from "./Figures.ts"
 import { describeKey } from "./admin/KeyPage.ts"
-import { Json } from "./Globals.ts"
 import { answer } from "./Output.ts"
-import { readAll } from "./Pages.ts"
 import { withProgress } from "./Progress.ts"
 import { type Page, page, table } from "./Table.ts"
 import { isoFrom, momentFlag } from "./When.ts"
 
-const PAGE = 1_000
-
 type Group = UsageReport["data"][number]
 
-const idOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? "(no owner)"
+const idOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? `(no ${by})`
 
 type Names = ReadonlyMap<string, string>
 
-/** The names of the keys or owners that a report lists by id. */
-const namesOf = Effect.fnUntraced(function* ({ keys, users }: TollgateShape, { data, group_by }: UsageReport) {
-  if (data.length === 0) return new Map<string, string>()
-  const entries =
-    group_by === "key"
-      ? (yield* readAll((cursor) => keys.list({ query: { limit: PAGE, ...cursor } }))).map(
-          ({ id, name }) => [id, name] as const
-        )
-      : group_by === "owner"
-        ? (yield* readAll((cursor) => users.list({ query: { limit: PAGE, ...cursor } }))).map(
-            ({ email, id, phone }) => [id, email ?? phone ?? id] as const
-          )
-        : []
-  return new Map(entries)
-})
+/** The names of the keys or owners that a report has beside their ids. */
+const namesOf = ({ data }: UsageReport): Names =>
+  new Map(
+    data.flatMap(({ key, key_name, owner, owner_name }) => {
+      const [id, name] = [key ?? owner, key_name ?? owner_name]
+      return typeof id === "string" && typeof name === "string" ? [[id, name] as const] : []
+    })
+  )
+
+/** CSV comes only where it is asked for. */
+const asJson = <A>(answered: A | string): Effect.Effect<A> =>
+  typeof answered === "string" ? Effect.die(new Error("a report came as CSV")) : Effect.succeed(answered)
 
 const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string> => [
   name,
@@ -87,14 +79,11 @@ export const usage = Command.make(
       ...(Option.isSome(to) ? { to: yield* isoFrom(to.value, "before") } : {})
     }
     if (all) {
-      const client = yield* connect("adminKey")
-      const isJson = yield* Json
-      const read = Effect.gen(function* () {
-        const report = yield* client.adminUsage.read({ query: { ...span, group_by: by } })
-        return { report, names: isJson ? new Map<string, string>() : yield* namesOf(client, report) }
-      })
-      const { names, report } = yield* read.pipe(withProgress("reading usage"))
-      return yield* answer(report, rendered(report, names))
+      const { adminUsage } = yield* connect("adminKey")
+      const report = yield* adminUsage
+        .read({ query: { ...span, group_by: by } })
+        .pipe(withProgress("reading usage"), Effect.flatMap(asJson))
+      return yield* answer(report, rendered(report, namesOf(report)))
     }
     if (by === "owner" || by === "provider") {
       return yield* new CommandFailed({
@@ -102,10 +91,11 @@ export const usage = Command.make(
         message: `Grouping by ${by} is only available for all keys: add --all.`
       })
     }
-    const { ownKey, usage } = yield* connect("apiKey")
-    const report = yield* usage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
-    const names = by === "key" ? yield* Effect.map(ownKey.get(), ({ id, name }) => new Map([[id, name]])) : new Map()
-    yield* answer(report, rendered(report, names))
+    const { usage } = yield* connect("apiKey")
+    const report = yield* usage
+      .read({ query: { ...span, group_by: by } })
+      .pipe(withProgress("reading usage"), Effect.flatMap(asJson))
+    yield* answer(report, rendered(report, namesOf(report)))
   })
 ).pipe(
   Command.withDescription("Show the usage and cost of the key. Default: this month by day"),

@@ -51,6 +51,7 @@ const ofAdmins = [
   "POST /v1/admin/webhooks/dead-letters/1/retry",
   "GET /v1/admin/users",
   "POST /v1/admin/users",
+  "GET /v1/admin/users/1",
   "PATCH /v1/admin/users/1",
   "GET /metrics"
 ]
@@ -129,7 +130,7 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
         case "session":
           return ["DELETE /auth/sessions/1"]
         case "user":
-          return ["PATCH /v1/admin/users/1"]
+          return ["GET /v1/admin/users/1", "PATCH /v1/admin/users/1"]
         case "response":
           return oneResponse
         case "route":

@@ -75,7 +75,7 @@ it("replies are open, and requests that refuse unknown members are not", () => {
 it("the example of a CSV is text", () => {
   const examples = [...JSON.stringify(document).matchAll(/"text\/csv[^"]*":\{"schema":\{[^}]*\},"example":(.{7})/g)]
   assert.isAbove(examples.length, 0)
-  for (const [, example] of examples) assert.match(example ?? "", /^"(?:object|id,cre)$/)
+  for (const [, example] of examples) assert.match(example ?? "", /^"(?:object|id,cre|day,re)$/)
 })
 
 const endpoints = Object.values(Api.groups).flatMap((group) =>

@@ -163,6 +163,13 @@ export const account = {
   role: "user",
   status: "active",
   grants: { tier: "pro", monthly_budget_usd: 20, scopes: ["chat:write", "models:read"] },
+  keys: 2,
+  usage: {
+    month_spent_usd: 1.25,
+    month_reserved_usd: 0,
+    month_remaining_usd: 18.75,
+    resets_at: "2026-12-01T00:00:00.000Z"
+  },
   created_at: at,
   updated_at: at,
   last_sign_in_at: at
@@ -223,6 +230,7 @@ export const models = {
 export const sums = {
   requests: 120,
   failed: 2,
+  refusals: 4,
   cache_hits: 30,
   prompt_tokens: 48_000,
   completion_tokens: 9_000,
@@ -241,7 +249,14 @@ export const report = {
   total: sums,
   has_more: false
 }
-export const ownSums = { requests: 120, prompt_tokens: 48_000, completion_tokens: 9_000, billed_usd: 0.0126 }
+export const ownSums = {
+  requests: 120,
+  failed: 2,
+  refusals: 4,
+  prompt_tokens: 48_000,
+  completion_tokens: 9_000,
+  billed_usd: 0.0126
+}
 
 export const dependency = { status: "ok", latency_ms: 0.8 }
 export const done = { ok: true }

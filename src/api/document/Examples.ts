@@ -248,6 +248,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
     }
   },
   "users.list": { response: { ...page(account), total: 1 } },
+  "users.get": { response: account },
   "users.grant": { request: { email: "ann@example.com", role: "admin" }, response: { ...account, role: "admin" } },
   "users.update": { request: { grants: { monthly_budget_usd: 20 } }, response: account },
   "metrics.read": { response: "tollgate_requests_total 42\n" },

@@ -53,7 +53,7 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "generations.list": words(`Lists the generations of the key. ${list}`, "A page of generations."),
   "usage.read": words(
     "Sums up the key's requests by day, model or key. Without `from` and `to`: this UTC month.",
-    "The sums."
+    "The sums; with `format=csv` a line for each row."
   ),
   "keys.create": words(
     "Issues a key. Without `monthly_budget_usd` the tier's default budget holds; null means none.",
@@ -81,8 +81,8 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "adminGenerations.get": words("Reads any generation, with its key and owner.", "The generation."),
   "adminGenerations.list": words(`Lists the generations of all keys. ${list}`, "A page of generations."),
   "adminUsage.read": words(
-    "Sums up the requests of all keys by day, model, key, owner or provider. Without `from` and `to`: this UTC month.",
-    "The sums."
+    "Sums up the requests of all keys by day, model, key, owner or provider. Without `from` and `to`: this UTC month. JSON has at most 1,000 rows, CSV 50,000.",
+    "The sums; with `format=csv` a line for each row."
   ),
   "ownedGenerations.get": words("Reads a generation of one of the user's keys.", "The generation."),
   "ownedGenerations.list": words(`Lists the generations of the user's keys. ${list}`, "A page of generations."),
@@ -162,9 +162,10 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "portal.grants": words("Reads what an admin granted to the user.", "The grants."),
   "portal.usage": words("Sums up the requests of the user's keys. Default: this UTC month.", "The sums."),
   "users.list": words(
-    `Lists the users: all, the matches of \`search\`, or the one with \`email\`. ${list}`,
+    "Lists the users that match, newest first or in the order of `sort`. Pass `next_cursor` as `cursor` to read on.",
     "A page of users."
   ),
+  "users.get": words("Reads a user, with what the user's keys have spent of the grant.", "The user."),
   "users.grant": words("Makes a user an admin.", "The user."),
   "users.update": words("Changes the members that are sent and keeps the others.", "The changed user."),
   "metrics.read": words("Reads counters and gauges of this process.", "Metrics, one a line."),

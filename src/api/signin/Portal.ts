@@ -6,6 +6,7 @@ import { SessionAuthorization } from "../Authorization.ts"
 import { errors, Validation } from "../Failure.ts"
 import { DayOrMoment } from "../schemas/Moments.ts"
 import { bodyOptional, refusesUnknownQuery } from "../schemas/Strictness.ts"
+import { text } from "../schemas/Texts.ts"
 import {
   ApiKey,
   ApiKeyList,
@@ -25,6 +26,10 @@ export const CreateOwnKeyRequest = Schema.Struct({ ...wanted, tier: Schema.optio
 
 const figures = {
   requests: Schema.Int,
+  failed: Schema.Int,
+  refusals: Schema.Int.annotate({
+    description: "Number of requests that the gateway refused. They are not among `requests`."
+  }),
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,
   billed_usd: Schema.Finite
@@ -38,7 +43,12 @@ export const OwnUsage = Schema.Struct({
   /** UTC days with usage, oldest first. */
   by_day: Schema.Array(Schema.Struct({ date: Schema.String, ...figures })),
   /** Most expensive first. */
-  by_model: Schema.Array(Schema.Struct({ model: Schema.String, ...figures })),
+  by_model: Schema.Array(
+    Schema.Struct({
+      model: Schema.NullOr(Schema.String).annotate({ description: "Null: refused requests without a model." }),
+      ...figures
+    })
+  ),
   by_key: Schema.Array(Schema.Struct({ key_id: Schema.String, name: Schema.NullOr(Schema.String), ...figures }))
 }).annotate({ identifier: "OwnUsage" })
 export type OwnUsage = typeof OwnUsage.Type
@@ -102,7 +112,12 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       OpenApi.annotations({ summary: "Read your grants, and the part that can still be assigned to keys" })
     ),
     HttpApiEndpoint.get("usage", "/v1/portal/usage", {
-      query: { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) },
+      query: {
+        from: Schema.optionalKey(DayOrMoment),
+        to: Schema.optionalKey(DayOrMoment),
+        key: Schema.optionalKey(text(256)),
+        model: Schema.optionalKey(text(256))
+      },
       success: OwnUsage,
       error: errors(400, 500, 503)
     }).annotateMerge(OpenApi.annotations({ summary: "Usage of your keys by day, model and key. Default: this month" }))

@@ -1,5 +1,5 @@
 /** Users for admins: list them, change grants and roles, suspend them. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { allScopes, Scope, Tier } from "../../domain/Key.ts"
 import { Role } from "../../domain/User.ts"
@@ -28,6 +28,13 @@ export const Account = Schema.Struct({
   role: Role,
   status: Status,
   grants: Grants,
+  keys: Schema.Int.annotate({ description: "The number of keys of the user that are not revoked." }),
+  usage: Schema.Struct({
+    month_spent_usd: Schema.Finite,
+    month_reserved_usd: Schema.Finite,
+    month_remaining_usd: Schema.NullOr(Schema.Finite),
+    resets_at: Schema.String.annotate({ format: "date-time" })
+  }).annotate({ description: "What all keys of the user have spent of the grant." }),
   created_at: Schema.String.annotate({ format: "date-time" }),
   updated_at: Schema.String.annotate({ format: "date-time" }),
   last_sign_in_at: Schema.NullOr(Schema.String.annotate({ format: "date-time" }))
@@ -66,7 +73,13 @@ export class UsersGroup extends HttpApiGroup.make("users")
         cursor: cursor("usr"),
         email: Schema.optionalKey(Words),
         /** A part of the address or of the number, or the id. */
-        search: Schema.optionalKey(Words)
+        search: Schema.optionalKey(Words),
+        sort: Schema.Literals(["created", "name", "last_sign_in", "keys", "spent"])
+          .annotate({ default: "created" })
+          .pipe(Schema.withDecodingDefaultKey(Effect.succeed("created" as const))),
+        order: Schema.optionalKey(Schema.Literals(["asc", "desc"])).annotate({
+          description: "The direction. Default: names ascending, the others descending."
+        })
       },
       success: Schema.Struct({
         object: Schema.Literal("list"),
@@ -78,9 +91,14 @@ export class UsersGroup extends HttpApiGroup.make("users")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        summary: "List users, newest first: all, those that match a search, or the one with an address"
+        summary: "List, search and sort users"
       })
     ),
+    HttpApiEndpoint.get("get", "/v1/admin/users/:user_id", {
+      params: { user_id: Schema.String },
+      success: Account,
+      error: errors(404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ summary: "Read one user" })),
     HttpApiEndpoint.post("grant", "/v1/admin/users", {
       payload: GrantRoleRequest,
       success: Account,

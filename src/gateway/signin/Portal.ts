@@ -54,7 +54,10 @@ export class Portal extends Context.Service<
     readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
     readonly grants: (user: UserRecord) => Effect.Effect<Allowed, GatewayError>
     /** Usage by day, model and key. */
-    readonly usage: (user: UserRecord, span: Pick<UsageQuery, "fromMs" | "toMs">) => Effect.Effect<Usage, GatewayError>
+    readonly usage: (
+      user: UserRecord,
+      query: Omit<UsageQuery, "ownerId" | "groupBy">
+    ) => Effect.Effect<Usage, GatewayError>
     /** Reduces the user's keys to what is still granted. */
     readonly enforceGrants: (userId: string) => Effect.Effect<void, GatewayError>
   }
@@ -174,9 +177,9 @@ export class Portal extends Context.Service<
 
       const usage = Effect.fn("Portal.usage")(function* (
         { id }: UserRecord,
-        span: Pick<UsageQuery, "fromMs" | "toMs">
+        query: Omit<UsageQuery, "ownerId" | "groupBy">
       ) {
-        const figures = yield* reports.read({ ...span, keyId: null, ownerId: id, groupBy: ["day", "model", "key"] })
+        const figures = yield* reports.read({ ...query, ownerId: id, groupBy: ["day", "model", "key"] })
         const keyUsages = yield* allKeys(id)
         return { ...figures, names: new Map(keyUsages.map(({ key }) => [key.id, key.name])) } satisfies Usage
       })

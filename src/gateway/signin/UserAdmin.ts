@@ -9,9 +9,10 @@ import { CurrentActor } from "../../domain/Actor.ts"
 import { gatewayError, type GatewayError, NotFound, OwnAccount, SignInInputInvalid } from "../../domain/Errors.ts"
 import { isId } from "../../domain/Ids.ts"
 import { type Grants, type Identity, type Role, type UserRecord } from "../../domain/User.ts"
-import { KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { monthOf } from "../../domain/Money.ts"
+import { KeyRepo, type OwnerFigures } from "../../store/keys/KeyRepo.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
-import { type UserPage, type UserQuery, Users } from "../../store/people/Users.ts"
+import { type UserQuery, Users } from "../../store/people/Users.ts"
 import { ApiKeys } from "../keys/ApiKeys.ts"
 import { AccountLinking } from "./AccountLinking.ts"
 import { AuditLog } from "../telemetry/Audit.ts"
@@ -24,6 +25,18 @@ export interface UserView {
   readonly identities: ReadonlyArray<Identity>
 }
 
+/** A user with the figures of all keys of the user in this month. */
+export interface UserFigures extends OwnerFigures {
+  readonly user: UserRecord
+  readonly nowMs: number
+}
+
+export interface UserFiguresPage {
+  readonly users: ReadonlyArray<UserFigures>
+  readonly nextCursor: string | null
+  readonly total: number
+}
+
 /** An absent member stays as it is. */
 export interface UserChange {
   readonly role?: Role
@@ -31,11 +44,14 @@ export interface UserChange {
   readonly grants?: Partial<Grants>
 }
 
+const noKeys: OwnerFigures = { keys: 0, spentNano: 0, reservedNano: 0 }
+
 export class UserAdmin extends Context.Service<
   UserAdmin,
   {
     readonly get: (id: string) => Effect.Effect<UserView, GatewayError>
-    readonly list: (options: UserQuery) => Effect.Effect<UserPage & { readonly total: number }, GatewayError>
+    readonly list: (options: Omit<UserQuery, "month">) => Effect.Effect<UserFiguresPage, GatewayError>
+    readonly figures: (users: ReadonlyArray<UserRecord>) => Effect.Effect<ReadonlyArray<UserFigures>, GatewayError>
     readonly change: (id: string, change: UserChange) => Effect.Effect<UserView, GatewayError>
     /**
      * Makes the user with this address an admin, and creates the user when there is none. Whoever
@@ -103,13 +119,25 @@ export class UserAdmin extends Context.Service<
         return yield* change(id, { role: "admin" })
       })
 
-      const list = Effect.fn("UserAdmin.list")(function* (options: UserQuery) {
-        return { ...(yield* users.list(options)), total: yield* users.total(options) }
+      const figuresOf = Effect.fnUntraced(function* (found: ReadonlyArray<UserRecord>) {
+        const nowMs = yield* Clock.currentTimeMillis
+        const owners = yield* keys.ofOwners(
+          found.map(({ id }) => id),
+          monthOf(nowMs)
+        )
+        return found.map((user): UserFigures => ({ ...noKeys, ...owners.get(user.id), user, nowMs }))
+      })
+
+      const list = Effect.fn("UserAdmin.list")(function* (options: Omit<UserQuery, "month">) {
+        const month = monthOf(yield* Clock.currentTimeMillis)
+        const page = yield* users.list({ ...options, month })
+        return { ...page, users: yield* figuresOf(page.users), total: yield* users.total(options) }
       }, orUnavailable)
 
       return UserAdmin.of({
         get,
         list,
+        figures: (found) => orUnavailable(figuresOf(found)),
         change: (id, asked) => {
           const { grants, ...rest } = asked
           const details = { ...rest, ...(grants === undefined ? {} : { granted: grants }) }

@@ -74,15 +74,23 @@ export const layer = HttpApiBuilder.group(
             most_keys: mostKeys
           }))
         ),
-      usage: ({ query }) => asUser((user) => Effect.map(portal.usage(user, spanOf(query)), usageWire))
+      usage: ({ query }) => asUser((user) => Effect.map(portal.usage(user, ownUsageOf(query)), usageWire))
     })
   })
 )
+
+const ownUsageOf = ({ key, model, ...span }: Parameters<typeof spanOf>[0] & { key?: string; model?: string }) => ({
+  ...spanOf(span),
+  keyId: key ?? null,
+  ...(model === undefined ? {} : { model })
+})
 
 const dollars = (nano: number | null): number | null => (nano === null ? null : usdFromNano(nano))
 
 const figuresOf = (figures: Usage["total"]): OwnUsage["total"] => ({
   requests: figures.requests,
+  failed: figures.failed,
+  refusals: figures.refusals,
   prompt_tokens: figures.promptTokens,
   completion_tokens: figures.completionTokens,
   billed_usd: usdFromNano(figures.billedNano)
@@ -97,7 +105,7 @@ const usageWire = ({ fromMs, names, parts, toMs, total }: Usage): OwnUsage => {
     to: new Date(toMs).toISOString(),
     total: figuresOf(total),
     by_day: rowsBy("day").map(({ figures, name }) => ({ date: name, ...figures })),
-    by_model: rowsBy("model").map(({ figures, name }) => ({ model: name, ...figures })),
+    by_model: rowsBy("model").map(({ figures, name }) => ({ model: name === "" ? null : name, ...figures })),
     by_key: rowsBy("key").map(({ figures, name }) => ({ key_id: name, name: names.get(name) ?? null, ...figures }))
   }
 }

@@ -3,15 +3,14 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type Account } from "../../api/signin/Users.ts"
-import { nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
-import { type UserRecord } from "../../domain/User.ts"
-import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
+import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
+import { UserAdmin, type UserFigures, type UserView } from "../../gateway/signin/UserAdmin.ts"
 import { Portal } from "../../gateway/signin/Portal.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-const accountWire = (user: UserRecord): Account => ({
+const accountWire = ({ keys, nowMs, reservedNano, spentNano, user }: UserFigures): Account => ({
   object: "user",
   id: user.id,
   email: user.email,
@@ -22,6 +21,16 @@ const accountWire = (user: UserRecord): Account => ({
     tier: user.grants.tier,
     monthly_budget_usd: user.grants.monthlyBudgetNano === null ? null : usdFromNano(user.grants.monthlyBudgetNano),
     scopes: user.grants.scopes
+  },
+  keys,
+  usage: {
+    month_spent_usd: usdFromNano(spentNano),
+    month_reserved_usd: usdFromNano(reservedNano),
+    month_remaining_usd:
+      user.grants.monthlyBudgetNano === null
+        ? null
+        : usdFromNano(Math.max(0, user.grants.monthlyBudgetNano - spentNano - reservedNano)),
+    resets_at: iso(monthEndMs(nowMs))
   },
   created_at: iso(user.createdAtMs),
   updated_at: iso(user.updatedAtMs),
@@ -34,6 +43,10 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const userAdmin = yield* UserAdmin
     const portal = yield* Portal
+    const accountOf = Effect.fnUntraced(function* ({ user }: UserView) {
+      const [found] = yield* userAdmin.figures([user])
+      return found === undefined ? yield* Effect.die("the figures of one user are one entry") : accountWire(found)
+    })
     return handlers.handleAll({
       list: ({ query }) =>
         guard(
@@ -42,7 +55,9 @@ export const layer = HttpApiBuilder.group(
               limit: query.limit,
               cursor: query.cursor ?? null,
               ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() }),
-              ...(query.search === undefined ? {} : { search: query.search.trim().toLowerCase() })
+              ...(query.search === undefined ? {} : { search: query.search.trim().toLowerCase() }),
+              sort: query.sort,
+              ...(query.order === undefined ? {} : { isReversed: (query.order === "asc") !== (query.sort === "name") })
             }),
             ({ nextCursor, total, users }) => ({
               object: "list" as const,
@@ -53,12 +68,13 @@ export const layer = HttpApiBuilder.group(
             })
           )
         ),
-      grant: ({ payload }) => guard(Effect.map(userAdmin.grantAdmin(payload.email), ({ user }) => accountWire(user))),
+      get: ({ params }) => guard(Effect.flatMap(userAdmin.get(params.user_id), accountOf)),
+      grant: ({ payload }) => guard(Effect.flatMap(userAdmin.grantAdmin(payload.email), accountOf)),
       update: ({ params, payload: { grants, role, status } }) =>
         guard(
           Effect.gen(function* () {
             const budget = grants?.monthly_budget_usd
-            const { user } = yield* userAdmin.change(params.user_id, {
+            const changed = yield* userAdmin.change(params.user_id, {
               ...(role === undefined ? {} : { role }),
               ...(status === undefined ? {} : { state: status }),
               ...(grants === undefined
@@ -73,8 +89,8 @@ export const layer = HttpApiBuilder.group(
                     }
                   })
             })
-            if (grants !== undefined) yield* portal.enforceGrants(user.id)
-            return accountWire(user)
+            if (grants !== undefined) yield* portal.enforceGrants(changed.user.id)
+            return yield* accountOf(changed)
           })
         )
     })

@@ -30,7 +30,19 @@ export interface UserQuery {
   readonly email?: string
   /** A part of the address or number, in lower case, or the whole id. */
   readonly search?: string
+  /** Default: `created`. */
+  readonly sort?: UserSort
+  /** The other direction of the order. */
+  readonly isReversed?: boolean
+  /** The month of the order `spent`, such as `2026-11`. */
+  readonly month?: string
 }
+
+/**
+ * `name`: by address or number. The others begin with the latest or the most: creation, last
+ * sign-in, keys that are not revoked, spending of a month.
+ */
+export type UserSort = "created" | "name" | "last_sign_in" | "keys" | "spent"
 
 export interface UserPage {
   readonly users: ReadonlyArray<UserRecord>
@@ -57,7 +69,7 @@ export class Users extends Context.Service<
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
     /** The addresses or numbers of users by their ids. Unknown ids are left out. */
     readonly named: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, StoreError>
-    /** Newest first (by id, descending). */
+    /** In the order of the query, and of ids. */
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, StoreError>
     /** The number of users that a list has, on all its pages. */
     readonly total: (options: Pick<UserQuery, "email" | "search">) => Effect.Effect<number, StoreError>

@@ -3,12 +3,25 @@ import { Effect, Option, Layer } from "effect"
 import { mailboxOf } from "../../domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../domain/User.ts"
 import { LinkingRefused, type LinkingRules } from "./LinkingRules.ts"
-import { type Adopted, Users } from "./Users.ts"
+import { type Adopted, type UserSort, Users } from "./Users.ts"
 
 const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
 
 const matches = ({ email, id, phone }: UserRecord, search: string): boolean =>
   email?.includes(search) === true || phone?.includes(search) === true || id === search
+
+type Order = (a: UserRecord, b: UserRecord) => number
+const newestFirst: Order = (a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+const nameOf = ({ email, phone }: UserRecord): string => email ?? phone ?? ""
+
+/** This store knows neither keys nor what they spend. */
+const orders: Readonly<Record<UserSort, Order>> = {
+  created: newestFirst,
+  keys: newestFirst,
+  spent: newestFirst,
+  name: (a, b) => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : newestFirst(b, a)),
+  last_sign_in: (a, b) => (b.lastSignInAtMs ?? 0) - (a.lastSignInAtMs ?? 0) || newestFirst(a, b)
+}
 
 export const makeUsersMemory = (): Users["Service"] => {
   const users = new Map<string, UserRecord>()
@@ -80,13 +93,15 @@ export const makeUsersMemory = (): Users["Service"] => {
           )
       ),
 
-    list: ({ cursor, email, limit, search }) =>
+    list: ({ cursor, email, isReversed = false, limit, search, sort = "created" }) =>
       Effect.sync(() => {
+        const order: Order = (a, b) => (isReversed ? orders[sort](b, a) : orders[sort](a, b))
+        const last = cursor === null ? undefined : users.get(cursor)
         const found = [...users.values()]
           .filter((user) => email === undefined || user.email === email)
           .filter((user) => search === undefined || matches(user, search))
-          .filter((user) => cursor === null || user.id < cursor)
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .filter((user) => cursor === null || (last !== undefined && order(last, user) < 0))
+          .sort(order)
         const page = found.slice(0, limit)
         return { users: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),

@@ -9,6 +9,7 @@ import { type Identity, Role, type UserRecord } from "../../domain/User.ts"
 import { LinkingRefused } from "./LinkingRules.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
+import { userPage } from "./UserPageSql.ts"
 import { type Adopted, type UserPatch, Users } from "./Users.ts"
 
 /** The row of a user: each grant has its own column. */
@@ -121,17 +122,10 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
       )
     ),
 
-    list: Effect.fn("Users.list")(function* ({ cursor, email, limit, search = null }) {
-      const rows = yield* guard(
-        sql`SELECT ${columns} FROM users
-            WHERE (${cursor}::text IS NULL OR id < ${cursor}::text)
-              AND (${email ?? null}::text IS NULL OR email = ${email ?? null}::text)
-              AND (${search}::text IS NULL OR id = ${search}::text
-                   OR position(${search}::text IN email) > 0 OR position(${search}::text IN phone) > 0)
-            ORDER BY id DESC LIMIT ${limit + 1}`
-      )
-      const users = yield* decode(rows.slice(0, limit))
-      return { users, nextCursor: rows.length > limit ? (users.at(-1)?.id ?? null) : null }
+    list: Effect.fn("Users.list")(function* (query) {
+      const rows = yield* guard(userPage(sql, columns, query))
+      const users = yield* decode(rows.slice(0, query.limit))
+      return { users, nextCursor: rows.length > query.limit ? (users.at(-1)?.id ?? null) : null }
     }),
 
     total: Effect.fn("Users.total")(({ email = null, search = null }) =>

@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { idTimeMs } from "../../domain/Ids.ts"
 import { type Refusal } from "../../domain/Refusal.ts"
-import { type RefusalQuery, RefusalStore } from "./RefusalStore.ts"
+import { type RefusalGroup, type RefusalQuery, RefusalStore } from "./RefusalStore.ts"
 
 const matches = (one: Refusal, { among, ...query }: RefusalQuery): boolean =>
   (query.cursor === null || one.id < query.cursor) &&
@@ -20,6 +20,13 @@ const matches = (one: Refusal, { among, ...query }: RefusalQuery): boolean =>
     among.requestIds.includes(one.requestId) ||
     among.keyIds.includes(one.keyId ?? "") ||
     among.ownerIds.includes(one.ownerId ?? ""))
+
+const groups: Readonly<Record<RefusalGroup, (one: Refusal) => string | null>> = {
+  day: ({ createdAtMs }) => new Date(createdAtMs).toISOString().slice(0, 10),
+  model: ({ model }) => model,
+  key: ({ keyId }) => keyId,
+  owner: ({ ownerId }) => ownerId
+}
 
 /** Each build starts empty. */
 export const layer = Layer.sync(RefusalStore, () => {
@@ -45,6 +52,22 @@ export const layer = Layer.sync(RefusalStore, () => {
           counts.set(`${startMs} ${type}`, { ...sum, count: sum.count + count })
         }
         return [...counts.values()].sort((a, b) => a.startMs - b.startMs || (a.type < b.type ? -1 : 1))
+      }),
+
+    sums: ({ fromMs, groupBy, limit, toMs, ...of }) =>
+      Effect.sync(() => {
+        const counts = new Map<string | null, number>()
+        for (const one of refusals.values()) {
+          if (one.createdAtMs < fromMs || one.createdAtMs >= toMs) continue
+          if ((of.keyId ?? one.keyId) !== one.keyId || (of.ownerId ?? one.ownerId) !== one.ownerId) continue
+          if ((of.model ?? one.model) !== one.model) continue
+          const group = groupBy === null ? null : groups[groupBy](one)
+          counts.set(group, (counts.get(group) ?? 0) + one.count)
+        }
+        return [...counts]
+          .map(([group, count]) => ({ group, count }))
+          .sort((a, b) => b.count - a.count || (b.group === null || (a.group !== null && a.group < b.group) ? -1 : 1))
+          .slice(0, limit)
       }),
 
     deleteBefore: (beforeMs, limit) =>

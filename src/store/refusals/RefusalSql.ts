@@ -10,7 +10,7 @@ import { type Among } from "../Among.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import { storableJson } from "../sql/StorableJson.ts"
-import { type RefusalQuery, RefusalStore } from "./RefusalStore.ts"
+import { type RefusalGroup, type RefusalQuery, RefusalStore, type RefusalSum } from "./RefusalStore.ts"
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -27,6 +27,13 @@ const Row = Schema.Struct({
   count: Schema.Finite
 })
 const table = tableOf<Refusal>("refusals", Row)
+
+const groups: Readonly<Record<RefusalGroup, string>> = {
+  day: `to_char(DATE '1970-01-01' + (created_at_ms / 86400000)::integer, 'YYYY-MM-DD')`,
+  model: `model COLLATE "C"`,
+  key: "key_id",
+  owner: "owner_id"
+}
 
 const makeRefusalSql = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -87,6 +94,24 @@ const makeRefusalSql = Effect.gen(function* () {
           GROUP BY start_ms, type ORDER BY start_ms, type`
       )
       return rows.map(({ count, start_ms, type }) => ({ startMs: start_ms, type, count }))
+    }),
+
+    sums: Effect.fn("RefusalStore.sums")(function* ({ fromMs, groupBy, keyId, limit, model, ownerId, toMs }) {
+      const group = groupBy === null ? "NULL::text" : groups[groupBy]
+      const conditions = conditionsOf({
+        limit,
+        cursor: null,
+        fromMs,
+        toMs,
+        ...(keyId == null ? {} : { keyId }),
+        ...(ownerId == null ? {} : { ownerId }),
+        ...(model == null ? {} : { model })
+      })
+      return yield* guard(
+        sql<RefusalSum>`
+          SELECT ${sql.literal(group)} AS "group", least(sum(count), 9007199254740991)::bigint AS count
+          FROM refusals WHERE ${sql.and(conditions)} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`
+      )
     }),
 
     deleteBefore: Effect.fn("RefusalStore.deleteBefore")(function* (beforeMs, limit) {

@@ -36,6 +36,27 @@ export interface RefusalBucket {
   readonly count: number
 }
 
+export type RefusalGroup = "day" | "model" | "key" | "owner"
+
+/** `fromMs` inclusive, `toMs` exclusive. An absent or null member does not filter. */
+export interface RefusalSums {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly keyId?: string | null
+  readonly ownerId?: string | null
+  readonly model?: string | null
+  /** Null: one sum of all. */
+  readonly groupBy: RefusalGroup | null
+  /** The most groups. */
+  readonly limit: number
+}
+
+/** `group`: a day (`2026-11-21`) or a name. Null: refusals without one, such as without a key. */
+export interface RefusalSum {
+  readonly group: string | null
+  readonly count: number
+}
+
 export class RefusalStore extends Context.Service<
   RefusalStore,
   {
@@ -44,6 +65,8 @@ export class RefusalStore extends Context.Service<
     readonly list: (query: RefusalQuery) => Effect.Effect<ReadonlyArray<Refusal>, StoreError>
     /** Includes the refusals that a row stands for. */
     readonly series: (span: RefusalSpan) => Effect.Effect<ReadonlyArray<RefusalBucket>, StoreError>
+    /** The number of refusals of each group, greatest first. */
+    readonly sums: (query: RefusalSums) => Effect.Effect<ReadonlyArray<RefusalSum>, StoreError>
     /** Deletes at most `limit` refusals from before a moment. Returns how many. */
     readonly deleteBefore: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
   }

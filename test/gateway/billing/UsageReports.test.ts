@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
 import { LedgerReports } from "../../../src/store/ledger/reports/LedgerReports.ts"
+import * as RefusalMemory from "../../../src/store/refusals/RefusalMemory.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
 it.effect("of sixty concurrent reports, two read the ledger at a time, and all are answered", () =>
@@ -30,5 +31,5 @@ it.effect("of sixty concurrent reports, two read the ledger at a time, and all a
       assert.lengthOf(yield* Fiber.joinAll(asked), 60)
       assert.strictEqual(most, 2)
     }).pipe(Effect.provide(Layer.provide(UsageReports.layer, slow)))
-  }).pipe(Effect.provide(LedgerMemory.layer))
+  }).pipe(Effect.provide(Layer.merge(LedgerMemory.layer, RefusalMemory.layer)))
 )

@@ -42,6 +42,7 @@ it.effect("a key's own usage by day, model and key, without that of other keys",
           day: "1970-01-01",
           requests: 1,
           failed: 0,
+          refusals: 0,
           cache_hits: 0,
           prompt_tokens: 3,
           completion_tokens: 1,
@@ -55,6 +56,7 @@ it.effect("a key's own usage by day, model and key, without that of other keys",
           day: "1970-01-02",
           requests: 3,
           failed: 1,
+          refusals: 0,
           cache_hits: 1,
           prompt_tokens: body.data[1].prompt_tokens,
           completion_tokens: 2,
@@ -125,5 +127,74 @@ it.effect("refuses requests without the scope or the admin key, and unknown grou
     }
     const refused = yield* readAsAdmin("/v1/admin/usage?group_by=month")
     assert.deepStrictEqual(refused.body.detail[0].loc, ["query", "group_by"])
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("refused requests are counted, by day, model, key and owner, and have rows of their own", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey, send } = yield* TestApp
+    const [one, other] = [
+      yield* issueKey({ ownerId: "usr_1", name: "one" }),
+      yield* issueKey({ scopes: ["models:read"], name: "a key" })
+    ]
+    yield* chat(ask("Hi"), { key: one.secret })
+    yield* chat(ask("Hi", { model: "test/none" }), { key: one.secret })
+    yield* chat(ask("Hi"), { key: other.secret })
+    yield* send("/v1/models", { key: "tg-none" })
+    yield* TestClock.adjust("2 minutes")
+    const by = (query: string) =>
+      Effect.map(readAsAdmin(`/v1/admin/usage?${query}`), ({ body }) => [
+        body.data.map((row: Readonly<Record<string, unknown>>) => [
+          row[body.group_by],
+          row["requests"],
+          row["refusals"],
+          ...("key_name" in row ? [row["key_name"]] : [])
+        ]),
+        body.total.requests,
+        body.total.refusals
+      ])
+    assert.deepStrictEqual(yield* by("group_by=day"), [[["1970-01-01", 1, 3]], 1, 3])
+    assert.deepStrictEqual(yield* by("group_by=key"), [
+      [
+        [one.id, 1, 1, "one"],
+        [other.id, 0, 1, "a key"],
+        [null, 0, 1, null]
+      ],
+      1,
+      3
+    ])
+    assert.deepStrictEqual(yield* by("group_by=model"), [
+      [
+        ["test/small", 1, 0],
+        [null, 0, 3]
+      ],
+      1,
+      3
+    ])
+    assert.deepStrictEqual(yield* by("group_by=provider"), [
+      [
+        ["alpha", 1, 0],
+        [null, 0, 3]
+      ],
+      1,
+      3
+    ])
+    assert.deepStrictEqual(yield* by(`group_by=day&key=${one.id}`), [[["1970-01-01", 1, 1]], 1, 1])
+    assert.deepStrictEqual(yield* by("group_by=key&owner=usr_1"), [[[one.id, 1, 1, "one"]], 1, 1])
+    assert.deepStrictEqual(yield* by("group_by=key&model=test/small"), [[[one.id, 1, 0, "one"]], 1, 0])
+    assert.deepStrictEqual(yield* by("group_by=key&provider=alpha"), [[[one.id, 1, 0, "one"]], 1, 0])
+    const own = yield* read("/v1/usage?group_by=model", { key: one.secret })
+    assert.deepInclude(own.body.total, { requests: 1, refusals: 1 })
+
+    const { adminKey } = yield* TestApp
+    const csv = yield* send("/v1/admin/usage?group_by=key&format=csv", { headers: { "x-admin-key": adminKey } })
+    assert.strictEqual(csv.headers.get("content-type"), "text/csv; charset=utf-8")
+    const lines = csv.text.trim().split("\r\n")
+    assert.strictEqual(
+      lines[0],
+      "key,key_name,requests,failed,refusals,cache_hits,prompt_tokens,completion_tokens,cached_tokens,total_cost_usd,markup_usd,billed_usd,saved_usd"
+    )
+    assert.match(lines[1] ?? "", new RegExp(`^${one.id},one,1,0,1,0,3,1,`))
+    assert.deepStrictEqual(lines.slice(2), [`${other.id},a key,0,0,1,0,0,0,0,0,0,0,0`, ",,0,0,1,0,0,0,0,0,0,0,0"])
   }).pipe(Effect.provide(app))
 )

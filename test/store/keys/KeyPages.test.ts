@@ -8,6 +8,8 @@ import { Context, Effect, Layer } from "effect"
 import { keyPage } from "../../../src/store/keys/KeyPageSql.ts"
 import { type KeyPage, type KeyQuery, KeyRepo, keySorts } from "../../../src/store/keys/KeyRepo.ts"
 import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
+import { type UserPage, type UserQuery, Users } from "../../../src/store/people/Users.ts"
+import * as UsersSql from "../../../src/store/people/UsersSql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { nodesOf, planOf, rowsRead } from "../../support/plans.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
@@ -18,7 +20,7 @@ const T0 = Date.UTC(2026, 10, 21)
 /** Key n has spent n modulo 1,000 in each month. Every fifth is disabled, every seventh expires. */
 const filled = Effect.gen(function* () {
   const database = Sql.layerPostgres({ url: yield* freshDatabase })
-  const context = yield* Layer.build(Layer.provideMerge(KeyRepoSql.layer, database))
+  const context = yield* Layer.build(Layer.provideMerge(Layer.merge(KeyRepoSql.layer, UsersSql.layer), database))
   const sql = Context.get(context, PgClient.PgClient)
   yield* sql`
     INSERT INTO api_keys SELECT 'key_' || lpad(n::text, 32, '0'), 'p' || n, 'hash', NULL, NULL, 'tg-', 'Tenant ' || n, 'pro',
@@ -30,14 +32,14 @@ const filled = Effect.gen(function* () {
       FROM generate_series(1, ${KEYS}) AS n, generate_series(1, 12) AS m WHERE n % 2 = 1`
   yield* sql`ANALYZE api_keys`
   yield* sql`ANALYZE budget_counters`
-  return { sql, repo: Context.get(context, KeyRepo) }
+  return { context, sql, repo: Context.get(context, KeyRepo) }
 })
 
 it.live(
   "lists the most expensive keys of a month first, and reads each key and its counter once at most",
   () =>
     Effect.gen(function* () {
-      const { repo, sql } = yield* filled
+      const { context, repo, sql } = yield* filled
       const query = { limit: 700, sort: "spent", month: "2026-11" } as const
       const numbers: Array<number> = []
       let cursor: string | null = null
@@ -53,6 +55,29 @@ it.live(
       const figures = yield* repo.ofOwners(["usr_7", "usr_8"], "2026-11")
       assert.deepStrictEqual(figures.get("usr_7"), { keys: 50, spentNano: 22_850, reservedNano: 50 })
       assert.deepStrictEqual(figures.get("usr_8"), { keys: 50, spentNano: 0, reservedNano: 0 })
+
+      // User n has the keys of the rest n; those of odd rests have spent.
+      yield* sql`
+        INSERT INTO users SELECT 'usr_' || n, n || '@example.com', NULL, 'user', 'active', 'free', NULL, '{}', n, n, n
+          FROM generate_series(0, 9) AS n`
+      const users = Context.get(context, Users)
+      const listed = (more: Partial<UserQuery>) =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          let cursor: string | null = null
+          do {
+            const page: UserPage = yield* users.list({ limit: 3, cursor, month: "2026-11", ...more })
+            seen.push(...page.users.map(({ id }) => id.slice(4)))
+            cursor = page.nextCursor
+          } while (cursor !== null)
+          return seen.join("")
+        })
+      assert.strictEqual(yield* listed({ sort: "spent" }), "9753186420")
+      assert.strictEqual(yield* listed({ sort: "spent", isReversed: true }), "0246813579")
+      assert.strictEqual(yield* listed({ sort: "keys" }), "9876543210")
+      assert.strictEqual(yield* listed({ sort: "name" }), "0123456789")
+      assert.strictEqual(yield* listed({ sort: "last_sign_in", isReversed: true }), "0123456789")
+      assert.strictEqual(yield* listed({ sort: "spent", search: "7@" }), "7")
 
       const last = `key_${"7".padStart(32, "0")}`
       for (const sort of keySorts) {

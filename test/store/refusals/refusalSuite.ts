@@ -3,7 +3,7 @@ import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { type Refusal } from "../../../src/domain/Refusal.ts"
-import { type RefusalQuery, RefusalStore } from "../../../src/store/refusals/RefusalStore.ts"
+import { type RefusalQuery, RefusalStore, type RefusalSums } from "../../../src/store/refusals/RefusalStore.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
 const MINUTE_MS = 60_000
@@ -68,6 +68,30 @@ export const refusalSuite = (it: Vitest.MethodsNonLive<RefusalStore>): void => {
           { startMs: T0 + 2 * MINUTE_MS, type: "budget_exceeded", count: 1 },
           { startMs: T0 + 2 * MINUTE_MS, type: "not_found", count: 1 }
         ])
+
+        const span = { fromMs: T0, toMs: T0 + 4 * MINUTE_MS, limit: 10 }
+        const sums = (query: Partial<RefusalSums>) =>
+          Effect.map(store.sums({ ...span, groupBy: null, ...query }), (rows) =>
+            rows.map(({ count, group }) => [group, count])
+          )
+        assert.deepStrictEqual(yield* sums({}), [[null, 10]])
+        assert.deepStrictEqual(yield* sums({ groupBy: "day" }), [["2026-11-21", 10]])
+        assert.deepStrictEqual(yield* sums({ groupBy: "model" }), [
+          ["test/small", 9],
+          [null, 1]
+        ])
+        assert.deepStrictEqual(yield* sums({ groupBy: "key" }), [
+          ["key_b", 7],
+          ["key_a", 2],
+          [null, 1]
+        ])
+        assert.deepStrictEqual(yield* sums({ groupBy: "key", limit: 1 }), [["key_b", 7]])
+        assert.deepStrictEqual(yield* sums({ groupBy: "owner", keyId: "key_a" }), [["usr_a", 2]])
+        assert.deepStrictEqual(yield* sums({ groupBy: "key", ownerId: "usr_a" }), [["key_a", 2]])
+        assert.deepStrictEqual(yield* sums({ groupBy: "key", model: "test/large", toMs: T0 + 5 * MINUTE_MS }), [
+          ["key_c", 1]
+        ])
+        assert.deepStrictEqual(yield* sums({ model: "test/large" }), [])
 
         assert.strictEqual(yield* store.deleteBefore(T0 + 3 * MINUTE_MS, 2), 2)
         assert.strictEqual(yield* store.deleteBefore(T0 + 3 * MINUTE_MS, 2), 1)

@@ -41,6 +41,10 @@ export interface ReportQuery {
   readonly keyId: string | null
   /** Only the keys of this user. `null`: all users. */
   readonly ownerId: string | null
+  /** Absent: all models. */
+  readonly model?: string
+  /** Absent: all providers. */
+  readonly provider?: string
   readonly fromDay: number
   readonly toDay: number
   /** The groupings. Each sums up the same usage. */

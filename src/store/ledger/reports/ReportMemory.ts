@@ -106,7 +106,9 @@ const partOf = (found: ReadonlyArray<UsageDay>, by: ReportGroup, limit: number):
 
 export const reportOf = (days: ReadonlyMap<string, UsageDay>, query: ReportQuery): Report => {
   const found = [...days.values()].filter(
-    ({ day, keyId, ownerId }) =>
+    ({ day, keyId, model, ownerId, provider }) =>
+      (query.model ?? model) === model &&
+      (query.provider ?? provider) === provider &&
       day >= query.fromDay &&
       day < query.toDay &&
       (query.keyId ?? keyId) === keyId &&

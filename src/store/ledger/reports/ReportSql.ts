@@ -50,7 +50,16 @@ const summed = [
   .join(", ")
 
 export const makeReport = (sql: PgClient.PgClient) =>
-  Effect.fn("LedgerReports.report")(function* ({ fromDay, groupBy, keyId, limit, ownerId, toDay }: ReportQuery) {
+  Effect.fn("LedgerReports.report")(function* ({
+    fromDay,
+    groupBy,
+    keyId,
+    limit,
+    model,
+    ownerId,
+    provider,
+    toDay
+  }: ReportQuery) {
     const kinds = groupBy.map((by) => `WHEN grouping(${columns[by]}) = 0 THEN '${by}'`).join(" ")
     const names = groupBy.map((by) => (by === "day" ? date : columns[by])).join(", ")
     const sets = groupBy.map((by) => `(${columns[by]}), `).join("")
@@ -62,6 +71,8 @@ export const makeReport = (sql: PgClient.PgClient) =>
           FROM usage_days
           WHERE ${sql.and([
             sql`day >= ${fromDay} AND day < ${toDay}`,
+            ...(model === undefined ? [] : [sql`model = ${model}`]),
+            ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
             ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
             ...(ownerId === null ? [] : [sql`owner_id = ${ownerId}`])
           ])}

@@ -126,6 +126,11 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
           ["mock/echo", 1_000_000_001],
           ["m/two", 3]
         ])
+        assert.deepStrictEqual(yield* groups({ model: "m/two", groupBy: "key" }), [["key_a", 3]])
+        assert.deepStrictEqual(yield* groups({ provider: "mock", groupBy: "key" }), [
+          ["key_a", 1_000_000_001],
+          ["key_b", 20]
+        ])
         assert.deepStrictEqual(yield* groups({ ownerId: "usr_2" }), [])
         assert.deepStrictEqual(yield* groups({ ownerId: "usr_1", keyId: "key_b" }), [])
         const several = yield* (yield* LedgerReports).report({
