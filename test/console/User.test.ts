@@ -85,7 +85,13 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await page.reload()
       await page.getByText("No keys yet").waitFor()
       await page.locator(".facts .figure", { hasText: "$1.00" }).first().waitFor()
-      assert.deepStrictEqual(await page.locator(".facts .figure").allTextContents(), ["free", "$1.00", "$1.00", "0"])
+      assert.deepStrictEqual(await page.locator(".facts .figure").allTextContents(), [
+        "free",
+        "$1.00",
+        "$1.00",
+        "$1.00",
+        "0"
+      ])
 
       expectError("403")
       await tabTo(page, "New key")

@@ -91,6 +91,7 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /v1/portal/usage": "session",
   "GET /v1/admin/users": "admin",
   "POST /v1/admin/users": "admin",
+  "GET /v1/admin/users/{user_id}": "admin",
   "PATCH /v1/admin/users/{user_id}": "admin",
   "GET /metrics": "admin",
   "GET /health": "open",

@@ -194,6 +194,7 @@ describe("grants", () => {
           scopes: ["chat:write", "models:read"],
           monthly_budget_usd: 10,
           available_usd: 6,
+          month_used_usd: 0,
           keys: 1,
           most_keys: 20
         })

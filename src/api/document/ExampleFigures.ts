@@ -93,3 +93,34 @@ export const outage = {
   why: { type: "server_error", status: 503, message: words },
   process: "gateway-1:4711"
 }
+
+const usageSums = {
+  requests: 120,
+  failed: 2,
+  refusals: 4,
+  cache_hits: 30,
+  prompt_tokens: 48_000,
+  completion_tokens: 9_000,
+  cached_tokens: 12_000,
+  total_cost_usd: 0.0126,
+  markup_usd: 0,
+  billed_usd: 0.0126,
+  saved_usd: 0.0031
+}
+export const report = {
+  object: "usage",
+  from: "2026-11-01T00:00:00.000Z",
+  to: "2026-12-01T00:00:00.000Z",
+  group_by: "day",
+  data: [{ day: "2026-11-22", ...usageSums }],
+  total: usageSums,
+  has_more: false
+}
+export const ownSums = {
+  requests: 120,
+  failed: 2,
+  refusals: 4,
+  prompt_tokens: 48_000,
+  completion_tokens: 9_000,
+  billed_usd: 0.0126
+}

@@ -22,9 +22,7 @@ import {
   modelEntry,
   models,
   newKey,
-  ownSums,
   page,
-  report,
   requestRow,
   response,
   signedIn,
@@ -32,7 +30,7 @@ import {
   user,
   userId
 } from "./ExampleRecords.ts"
-import { outage, overview, provider, series } from "./ExampleFigures.ts"
+import { outage, overview, ownSums, provider, report, series } from "./ExampleFigures.ts"
 
 export interface OperationExample {
   readonly request?: unknown
@@ -232,6 +230,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
       scopes: ["chat:write", "models:read"],
       monthly_budget_usd: 20,
       available_usd: 15,
+      month_used_usd: 2.5,
       keys: 1,
       most_keys: 50
     }

@@ -61,6 +61,9 @@ export const OwnGrants = Schema.Struct({
   /** For all keys of the user together. Null: no cap. */
   monthly_budget_usd: Schema.NullOr(Schema.Finite),
   available_usd: Schema.NullOr(Schema.Finite),
+  month_used_usd: Schema.Finite.annotate({
+    description: "What all keys have spent and reserved in this UTC month, in USD."
+  }),
   /** Number of keys that are not revoked. */
   keys: Schema.Int,
   most_keys: Schema.Int

@@ -4,6 +4,7 @@ export interface Source {
   readonly keys: string
   readonly generations: string
   readonly requests: string
+  readonly usage: string
   readonly isOwn: boolean
 }
 
@@ -11,6 +12,7 @@ export const everyone: Source = {
   keys: "/v1/keys",
   generations: "/v1/admin/generations",
   requests: "/v1/admin/requests",
+  usage: "/v1/admin/usage",
   isOwn: false
 }
 
@@ -18,5 +20,6 @@ export const own: Source = {
   keys: "/v1/portal/keys",
   generations: "/v1/portal/generations",
   requests: "/v1/portal/requests",
+  usage: "/v1/portal/usage",
   isOwn: true
 }

@@ -33,7 +33,7 @@ const describedBy = (id: string, { fault, hint }: Around) => ({
 interface TextProps extends Around {
   readonly value: string
   readonly onValue: (value: string) => void
-  readonly type?: "text" | "password" | "number" | "email" | "tel" | "datetime-local"
+  readonly type?: "text" | "password" | "number" | "email" | "tel" | "date" | "datetime-local"
   readonly required?: boolean
   readonly placeholder?: string
   readonly autocomplete?: string

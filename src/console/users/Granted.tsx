@@ -12,6 +12,13 @@ export const Granted = ({ of }: { readonly of: OwnGrants | undefined }) => (
       facts={[
         ["Tier, at most", of?.tier ?? NONE, "sets the rate limits"],
         ["Budget a month", capped(of?.monthly_budget_usd), "all keys together"],
+        [
+          "Left this month",
+          of === undefined || of.monthly_budget_usd === null
+            ? capped(of?.monthly_budget_usd)
+            : usd(Math.max(0, of.monthly_budget_usd - of.month_used_usd)),
+          of === undefined ? NONE : `${usd(of.month_used_usd)} used`
+        ],
         ["Left to give", capped(of?.available_usd), "to new keys"],
         ["Keys", of === undefined ? NONE : count(of.keys), `of ${of?.most_keys ?? NONE} at most`]
       ]}

@@ -32,6 +32,8 @@ export interface Allowed {
   readonly grants: Grants
   /** Budget that is left for a new key; null when there is no cap. */
   readonly availableNano: number | null
+  /** Spent and reserved this month, by all keys. */
+  readonly usedNano: number
   /** Number of keys that are not revoked, and its limit. */
   readonly keys: number
   readonly maxKeys: number
@@ -172,7 +174,8 @@ export class Portal extends Context.Service<
         const { keyUsages, grants } = yield* currentState(user)
         const remaining = remainingOf(grants, keyUsages)
         const availableNano = remaining === null ? null : Math.max(0, remaining)
-        return { grants, availableNano, keys: liveOf(keyUsages), maxKeys: MAX_KEYS } satisfies Allowed
+        const usedNano = keyUsages.reduce((sum, one) => sum + one.usedNano, 0)
+        return { grants, availableNano, usedNano, keys: liveOf(keyUsages), maxKeys: MAX_KEYS } satisfies Allowed
       })
 
       const usage = Effect.fn("Portal.usage")(function* (

@@ -64,12 +64,13 @@ export const layer = HttpApiBuilder.group(
         asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),
       grants: () =>
         asUser((user) =>
-          Effect.map(portal.grants(user), ({ availableNano, grants, keys, maxKeys: mostKeys }) => ({
+          Effect.map(portal.grants(user), ({ availableNano, grants, keys, maxKeys: mostKeys, usedNano }) => ({
             object: "grants" as const,
             tier: grants.tier,
             scopes: grants.scopes,
             monthly_budget_usd: dollars(grants.monthlyBudgetNano),
             available_usd: dollars(availableNano),
+            month_used_usd: usdFromNano(usedNano),
             keys,
             most_keys: mostKeys
           }))

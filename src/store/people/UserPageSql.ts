@@ -1,6 +1,6 @@
 /**
- * The statement of one page of users. It reads users and, for the orders by keys and spending, their
- * keys with the counters of one month, but never generations.
+ * The statement of one page of users. It reads users and, for the orders by keys and spending,
+ * their keys with the counters of one month, but never generations.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { type UserQuery, type UserSort } from "./Users.ts"
