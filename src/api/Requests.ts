@@ -80,7 +80,13 @@ const page = {
   cache_hit: yes,
   q: Schema.optionalKey(Word).annotate({
     description: "An id, or a part of a model's id, a key's name or a user's address."
-  })
+  }),
+  sort: Schema.Literals(["newest", "cost", "latency"])
+    .pipe(Schema.withDecodingDefaultKey(Effect.succeed("newest" as const)))
+    .annotate({
+      description:
+        "`cost`: the dearest first, `latency`: the slowest first, both among the newest 5,000 generations that match, and 1,000 with `q`. These have no refusals and no further page."
+    })
 }
 
 export class AdminRequestsGroup extends HttpApiGroup.make("adminRequests")

@@ -4,6 +4,8 @@ import { useQuery } from "./useQuery.ts"
 export interface Sorting {
   readonly value: string
   readonly onValue: (value: string) => void
+  /** Each order has one direction, that of its heading. */
+  readonly isOneWay?: boolean
 }
 
 const names = ["sort"] as const

@@ -25,6 +25,8 @@ const readAs = async <A>(gateway: Gateway, path: string): Promise<A> => {
   return JSON.parse((await Effect.runPromise(read)).text) as A
 }
 
+const nextFrame = "new Promise((done) => requestAnimationFrame(done))"
+
 const nano = (usd: number): number => Math.round(usd * 1e9)
 /** `$0.000033` in nano-USD. */
 const nanoOf = (text: string): number => nano(Number(text.replace(/^−/, "-").replaceAll(/[$,]/g, "")))
@@ -142,6 +144,23 @@ layer(requestsWorld, { timeout: "90 seconds" })("the page of requests", (it) => 
     )
     const broken = await read(6)
     await page.getByText("provider error: gamma said “Incorrect API key provided.”").waitFor()
+    // The dearest first, in the address and in the heading; the same heading returns to the newest.
+    await page.goto("/console/requests?q=all+kinds")
+    await shows(page, "7 requests")
+    await page.getByRole("button", { name: "Cost" }).click()
+    await page.getByText("of the newest 1,000 that match").waitFor()
+    assert.strictEqual(new URL(page.url()).search, "?q=all+kinds&sort=-cost")
+    assert.strictEqual(await page.getByRole("columnheader", { name: "Cost" }).getAttribute("aria-sort"), "descending")
+    await rowsOf(page).first().locator(`a[href$="${calls[5]?.id}"]`).waitFor()
+    const costs = (await rowsOf(page).locator("td:last-child").allTextContents()).map(nanoOf)
+    assert.deepStrictEqual(
+      costs,
+      costs.toSorted((a, b) => b - a)
+    )
+    await page.getByRole("button", { name: "Cost" }).click()
+    await rowsOf(page).first().locator(`a[href$="${calls[6]?.id}"]`).waitFor()
+    await rowsOf(page).getByText("502 failed").click()
+    await page.getByRole("heading", { name: "Attempts" }).waitFor()
     // Whose request it was, by name and by the id that the client saw.
     await page.getByRole("link", { name: "all kinds" }).waitFor()
     await page.getByText(calls[6]?.requestId ?? "no id", { exact: true }).waitFor()
@@ -172,7 +191,7 @@ layer(requestsWorld, { timeout: "90 seconds" })("the page of requests", (it) => 
     await page.getByRole("heading", { name: "Attempts" }).waitFor()
     await page.goBack()
     await shows(page, "70 requests")
-    await page.waitForFunction(`Math.abs(scrollY - ${scroll}) < 2`)
+    while (Math.abs(Number(await page.evaluate("scrollY")) - scroll) > 2) await page.evaluate(nextFrame)
     assert.strictEqual(await search(page).inputValue(), "many")
     await page.goBack()
     await shows(page, "50+ requests")

@@ -101,7 +101,7 @@ const SortSelect = <Row,>({ columns, sorting }: Pick<TableProps<Row>, "columns">
       {columns.flatMap(({ head, sort }) =>
         sort === undefined
           ? []
-          : [sort, reverse(sort)].map((value) => (
+          : (sorting.isOneWay === true ? [sort] : [sort, reverse(sort)]).map((value) => (
               <option key={value} value={value}>
                 {head} {isDescending(value) ? "↓" : "↑"}
               </option>

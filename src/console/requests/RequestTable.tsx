@@ -5,6 +5,7 @@ import { type Source } from "../keys/source.ts"
 import { Badge, type Tone } from "../parts/Badge.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
+import { type Sorting } from "../sorting.ts"
 
 export type Row = RequestRow
 
@@ -35,6 +36,7 @@ const shortened = (id: string): string => (id.length > 14 ? `${id.slice(0, 12)}â
 const columns = ({ isOwn }: Source): ReadonlyArray<Column<Row>> => [
   {
     head: "Time",
+    sort: "-time",
     cell: ({ created_at, id, request_id }) => (
       <span class="two-lines">
         <Link to={`/requests/${id}`} class="nowrap">
@@ -77,6 +79,7 @@ const columns = ({ isOwn }: Source): ReadonlyArray<Column<Row>> => [
   },
   {
     head: "Latency",
+    sort: "-latency",
     numeric: true,
     cell: ({ latency_ms, time_to_first_token_ms }) => (
       <span class="two-lines">
@@ -85,14 +88,27 @@ const columns = ({ isOwn }: Source): ReadonlyArray<Column<Row>> => [
       </span>
     )
   },
-  { head: "Cost", numeric: true, cell: ({ billed_usd, object }) => (object === "refusal" ? NONE : usd(billed_usd)) }
+  {
+    head: "Cost",
+    sort: "-cost",
+    numeric: true,
+    cell: ({ billed_usd, object }) => (object === "refusal" ? NONE : usd(billed_usd))
+  }
 ]
 
 interface RequestTableProps {
   readonly rows: ReadonlyArray<Row>
   readonly source: Source
+  readonly sorting?: Sorting
 }
 
-export const RequestTable = ({ rows, source }: RequestTableProps) => (
-  <Table caption="Requests" rows={rows} keyOf={({ id }) => id} columns={columns(source)} isClickable />
+export const RequestTable = ({ rows, sorting, source }: RequestTableProps) => (
+  <Table
+    caption="Requests"
+    rows={rows}
+    keyOf={({ id }) => id}
+    columns={columns(source)}
+    isClickable
+    {...(sorting === undefined ? {} : { sorting })}
+  />
 )

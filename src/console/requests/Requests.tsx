@@ -11,6 +11,7 @@ import { SearchField } from "../parts/SearchField.tsx"
 import { boundsOf, SpanFields } from "../parts/Span.tsx"
 import { Empty } from "../parts/States.tsx"
 import { go, Link } from "../router.tsx"
+import { useSorting } from "../sorting.ts"
 import { type ListPage, useList } from "../useList.ts"
 import { useQuery } from "../useQuery.ts"
 import { Chips, Filters } from "./Filters.tsx"
@@ -18,6 +19,11 @@ import { activeFilters, filterNames, type FilterQuery } from "./filters.ts"
 import { type Row, RequestTable } from "./RequestTable.tsx"
 
 const liveNames = ["live"] as const
+
+/** The API has one direction of each: the newest, the dearest, the slowest first. */
+const sorts: Readonly<Record<string, "cost" | "latency">> = { "-cost": "cost", "-latency": "latency" }
+const NEWEST = "-time"
+const MOST_SORTED = 100
 
 const load = (path: string, signal: AbortSignal) => call<ListPage<Row>>(path, { signal })
 
@@ -36,11 +42,21 @@ const pathOf = (source: Source, query: FilterQuery, more: Readonly<Record<string
 export const Requests = ({ source }: { readonly source: Source }) => {
   const [query, set] = useQuery(filterNames)
   const [{ live }, setLive] = useQuery(liveNames)
+  const { onValue, value } = useSorting(["time", "cost", "latency"], NEWEST)
+  const sort = sorts[value]
+  const sorting = {
+    value: sort === undefined ? NEWEST : value,
+    isOneWay: true,
+    // Another click on the same heading returns to the newest.
+    onValue: (picked: string) => onValue(picked in sorts ? picked : NEWEST)
+  }
+  const isLive = live === "on" && sort === undefined
   const list = useList<Row>({
-    what: `${source.requests} ${JSON.stringify(query)}`,
-    load: (asked, signal) => load(pathOf(source, query, { ...asked }), signal),
+    what: `${source.requests} ${JSON.stringify(query)} ${sort ?? ""}`,
+    load: (asked, signal) =>
+      load(pathOf(source, query, sort === undefined ? { ...asked } : { sort, limit: MOST_SORTED }), signal),
     keyOf: ({ id }) => id,
-    isLive: live === "on"
+    isLive
   })
   const active = activeFilters(query, list.rows ?? [])
   const clear = () => set(Object.fromEntries(filterNames.map((name) => [name, ""])))
@@ -76,8 +92,17 @@ export const Requests = ({ source }: { readonly source: Source }) => {
         what="The list of requests"
         actions={
           <>
-            <LiveSwitch isLive={live === "on"} onLive={(on) => setLive({ live: on ? "on" : "" }, "replace")} />
-            <DownloadCsv name="requests" path={() => pathOf(source, query, { format: "csv" })} />
+            <LiveSwitch
+              isLive={isLive}
+              isPossible={sort === undefined}
+              onLive={(on) => setLive({ live: on ? "on" : "" }, "replace")}
+            />
+            <DownloadCsv
+              name="requests"
+              path={() =>
+                pathOf(source, query, { format: "csv", sort, limit: sort === undefined ? undefined : MOST_SORTED })
+              }
+            />
           </>
         }
         empty={
@@ -99,7 +124,17 @@ export const Requests = ({ source }: { readonly source: Source }) => {
           )
         }
       >
-        {(rows) => <RequestTable rows={rows} source={source} />}
+        {(rows) => (
+          <>
+            {sort === undefined ? null : (
+              <p class="bound">
+                The {sort === "cost" ? "dearest" : "slowest"} {MOST_SORTED} of the newest{" "}
+                {query.q === "" ? "5,000" : "1,000"} that match, without refused ones.
+              </p>
+            )}
+            <RequestTable rows={rows} source={source} sorting={sorting} />
+          </>
+        )}
       </ListPanel>
     </Page>
   )

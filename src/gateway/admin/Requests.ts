@@ -11,7 +11,7 @@ import { DAY_MS } from "../../domain/Money.ts"
 import { type Refusal } from "../../domain/Refusal.ts"
 import { type Among } from "../../store/Among.ts"
 import { KeyRepo } from "../../store/keys/KeyRepo.ts"
-import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
+import { type GenerationSort, GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { Users } from "../../store/people/Users.ts"
 import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
 import { Catalog } from "../routing/Catalog.ts"
@@ -41,6 +41,8 @@ export interface RequestQuery {
   readonly cacheHit?: true
   /** An id, or a part of a model's id, a key's name or a user's address. */
   readonly search?: string
+  /** Instead of the newest first. Refusals have neither a cost nor a latency. One page. */
+  readonly sort?: GenerationSort
 }
 
 export type RequestRow =
@@ -120,20 +122,31 @@ export class Requests extends Context.Service<
             ...(requestId === undefined ? {} : { requestId }),
             ...(among === undefined ? {} : { among })
           }
-          const generated =
-            end === "refused" || query.refusalId !== undefined
-              ? []
-              : (yield* generations.list({
-                  ...common,
-                  limit: limit + 1,
-                  cursor: cursor === null ? null : `gen_${digitsOf(cursor)}`,
-                  ...(end === "cancelled" ? { cancelled: true } : end === "succeeded" ? { cancelled: false } : {}),
-                  ...errorOf(end, errorType),
-                  ...(query.provider === undefined ? {} : { attempted: query.provider }),
-                  ...(query.generationId === undefined ? {} : { id: query.generationId }),
-                  ...(query.fallbackUsed === undefined ? {} : { fallbackUsed: true }),
-                  ...(query.cacheHit === undefined ? {} : { cacheHit: true })
-                })).generations
+          const ofGenerations = {
+            ...common,
+            ...(end === "cancelled" ? { cancelled: true } : end === "succeeded" ? { cancelled: false } : {}),
+            ...errorOf(end, errorType),
+            ...(query.provider === undefined ? {} : { attempted: query.provider }),
+            ...(query.generationId === undefined ? {} : { id: query.generationId }),
+            ...(query.fallbackUsed === undefined ? {} : { fallbackUsed: true as const }),
+            ...(query.cacheHit === undefined ? {} : { cacheHit: true as const })
+          }
+          const isOfRefusals = end === "refused" || query.refusalId !== undefined
+          if (query.sort !== undefined) {
+            const found = isOfRefusals ? [] : yield* generations.top({ ...ofGenerations, limit }, query.sort)
+            return {
+              rows: found.map((generation): RequestRow => ({ _tag: "Generation", generation })),
+              nextCursor: null,
+              names: yield* names.of(found)
+            } satisfies RequestPage
+          }
+          const generated = isOfRefusals
+            ? []
+            : (yield* generations.list({
+                ...ofGenerations,
+                limit: limit + 1,
+                cursor: cursor === null ? null : `gen_${digitsOf(cursor)}`
+              })).generations
           const refused = isOfGenerations(query)
             ? []
             : yield* refusals.list({

@@ -85,10 +85,13 @@ const answer = (
         columns,
         name: "requests",
         read: (cursor) =>
-          Effect.map(requests.list({ ...query, cursor, limit: CSV_PAGE }), ({ names, nextCursor, rows }) => ({
-            rows: rows.map((row) => wireOf(row, names)),
-            nextCursor
-          }))
+          Effect.map(
+            requests.list({ ...query, cursor, limit: query.sort === undefined ? CSV_PAGE : query.limit }),
+            ({ names, nextCursor, rows }) => ({
+              rows: rows.map((row) => wireOf(row, names)),
+              nextCursor
+            })
+          )
       })
     : Effect.map(requests.list(query), listOf)
 }
@@ -110,6 +113,7 @@ interface Sent {
   readonly fallback?: "true"
   readonly cache_hit?: "true"
   readonly q?: string
+  readonly sort: "newest" | "cost" | "latency"
 }
 
 const queryOf = (sent: Sent): RequestQuery => ({
@@ -127,7 +131,8 @@ const queryOf = (sent: Sent): RequestQuery => ({
   ...(sent.provider === undefined ? {} : { provider: sent.provider }),
   ...(sent.fallback === undefined ? {} : { fallbackUsed: true }),
   ...(sent.cache_hit === undefined ? {} : { cacheHit: true }),
-  ...(sent.q === undefined || sent.q.trim() === "" ? {} : { search: sent.q.trim() })
+  ...(sent.q === undefined || sent.q.trim() === "" ? {} : { search: sent.q.trim() }),
+  ...(sent.sort === "newest" ? {} : { sort: sent.sort })
 })
 
 const listOf = ({ names, nextCursor, rows }: RequestPage) => ({

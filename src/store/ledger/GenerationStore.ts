@@ -48,6 +48,15 @@ export interface GenerationQuery {
   readonly among?: Among
 }
 
+/**
+ * A list is sorted among the newest matches, so that each sort reads a bounded number of rows: of a
+ * search that many for each name that it finds.
+ */
+export const mostSorted = ({ among }: Pick<GenerationQuery, "among">): number => (among === undefined ? 5_000 : 1_000)
+
+/** `cost`: the dearest first. `latency`: the slowest first. */
+export type GenerationSort = "cost" | "latency"
+
 export class GenerationStore extends Context.Service<
   GenerationStore,
   {
@@ -59,6 +68,14 @@ export class GenerationStore extends Context.Service<
     ) => Effect.Effect<Option.Option<GenerationState>, StoreError>
     /** Settled generations, newest first (by descending id). */
     readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
+    /**
+     * The dearest or slowest of the newest that match (`mostSorted`), at most `limit`. It has no
+     * cursor.
+     */
+    readonly top: (
+      query: Omit<GenerationQuery, "cursor">,
+      by: GenerationSort
+    ) => Effect.Effect<ReadonlyArray<Generation>, StoreError>
     /**
      * Deletes at most `limit` generations that began before a moment and are not archived, without
      * waiting for locks. Returns how many. Their cost stays in the ledger.

@@ -2,7 +2,13 @@
 import { Clock, Effect, Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { monthEndMs } from "../../domain/Money.ts"
-import type { GenerationQuery, GenerationState, GenerationStore } from "./GenerationStore.ts"
+import {
+  type GenerationQuery,
+  type GenerationSort,
+  type GenerationState,
+  type GenerationStore,
+  mostSorted
+} from "./GenerationStore.ts"
 import type { LedgerState } from "./MemoryState.ts"
 
 /** True if the generation matches `error`: an error type, `any` or `none`. */
@@ -30,6 +36,11 @@ const matches = (one: Generation, { among, attempted, id, requestId, status, ...
     among.requestIds.includes(one.request?.id ?? "") ||
     (one.ownerId !== null && among.ownerIds.includes(one.ownerId)))
 
+const sortedBy: Readonly<Record<GenerationSort, (one: Generation) => number>> = {
+  cost: ({ cost }) => cost.billedNano,
+  latency: ({ latencyMs }) => latencyMs
+}
+
 export const makeGenerationStore = (state: LedgerState): GenerationStore["Service"] => {
   /** The generations that began before a moment and are not archived, oldest first. */
   const oldOnes = (beforeMs: number, limit: number): ReadonlyArray<Generation> =>
@@ -38,6 +49,32 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
       .filter(({ createdAtMs, id }) => createdAtMs < beforeMs && !state.archived.has(id))
       .sort((a, b) => a.createdAtMs - b.createdAtMs)
       .slice(0, limit)
+
+  /** Newest first. */
+  const matching = (query: GenerationQuery): Array<Generation> => {
+    const {
+      cursor,
+      error,
+      fromMs = -Infinity,
+      keyId,
+      limit: _,
+      model,
+      ownerId,
+      provider,
+      toMs = Infinity,
+      ...more
+    } = query
+    return [...state.generations.values()]
+      .map((entry) => entry.generation)
+      .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
+      .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
+      .filter((one) => model === undefined || one.model === model)
+      .filter((one) => ownerId === undefined || one.ownerId === ownerId)
+      .filter((one) => provider === undefined || one.provider === provider)
+      .filter((one) => error === undefined || endedIn(one, error))
+      .filter((one) => matches(one, more))
+      .sort((a, b) => (a.id < b.id ? 1 : -1))
+  }
 
   return {
     find: (id, keyId, ownerId = null) =>
@@ -53,21 +90,20 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
           : Option.none()
       }),
 
-    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error, ...more }) =>
+    list: (query) =>
       Effect.sync(() => {
-        const found = [...state.generations.values()]
-          .map((entry) => entry.generation)
-          .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
-          .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
-          .filter((one) => model === undefined || one.model === model)
-          .filter((one) => ownerId === undefined || one.ownerId === ownerId)
-          .filter((one) => provider === undefined || one.provider === provider)
-          .filter((one) => error === undefined || endedIn(one, error))
-          .filter((one) => matches(one, more))
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-        const page = found.slice(0, limit)
-        return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+        const found = matching(query)
+        const page = found.slice(0, query.limit)
+        return { generations: page, nextCursor: found.length > query.limit ? (page.at(-1)?.id ?? null) : null }
       }),
+
+    top: (query, by) =>
+      Effect.sync(() =>
+        matching({ ...query, cursor: null })
+          .slice(0, mostSorted(query))
+          .sort((a, b) => sortedBy[by](b) - sortedBy[by](a))
+          .slice(0, query.limit)
+      ),
 
     deleteBefore: (beforeMs, limit) =>
       Effect.sync(() => {

@@ -6,8 +6,8 @@
 import { type PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Option } from "effect"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
-import { matching } from "./GenerationFilters.ts"
-import type { GenerationPage, GenerationState, GenerationStore } from "./GenerationStore.ts"
+import { matching, type Table } from "./GenerationFilters.ts"
+import { type GenerationPage, type GenerationState, type GenerationStore, mostSorted } from "./GenerationStore.ts"
 import { youngestArchived } from "./ArchiveSql.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
@@ -17,7 +17,14 @@ interface Listed {
   readonly has_archive: boolean
 }
 
-export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service"], "find" | "list"> => {
+interface Sorted {
+  readonly id: string
+  readonly value: number
+  /** The rows that were sorted. */
+  readonly matched: number
+}
+
+export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service"], "find" | "list" | "top"> => {
   const columns = sql.literal(columnList(generationColumns))
   const mayBeArchived = (id: string) => Effect.map(Clock.currentTimeMillis, (nowMs) => id < youngestArchived(nowMs))
 
@@ -77,6 +84,29 @@ export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service
         generations,
         nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null
       } satisfies GenerationPage
+    }),
+
+    top: Effect.fn("GenerationStore.top")(function* (query, by) {
+      const value = sql.literal(by === "cost" ? "billed_nano" : "latency_ms")
+      /** The rows are read by their ids: first the two columns that sort, then the rest of few. */
+      const best = (table: Table, among: number) => {
+        const name = sql.literal(table)
+        return guard(
+          sql<Sorted>`
+            WITH found AS MATERIALIZED (${matching(sql, table, { ...query, cursor: null }, among)}),
+            best AS (
+              SELECT id, ${value}::float8 AS value, count(*) OVER () AS matched FROM ${name} JOIN found USING (id)
+              ORDER BY ${value} DESC, id DESC LIMIT ${query.limit}
+            )
+            SELECT ${columns}, value, matched::int FROM best JOIN ${name} USING (id) ORDER BY value DESC, id DESC`
+        )
+      }
+      const most = mostSorted(query)
+      const recent = yield* best("generations", most)
+      const left = most - (recent[0]?.matched ?? 0)
+      const archived = left <= 0 ? [] : yield* best("generations_archive", left)
+      const rows = [...new Map([...archived, ...recent].map((row) => [row.id, row])).values()]
+      return yield* decodeGenerations(rows.sort((a, b) => b.value - a.value).slice(0, query.limit))
     })
   }
 }

@@ -135,6 +135,18 @@ it.effect("filters, a search box and pages across both kinds", () =>
     ]
     for (const [query, expected] of cases) assert.deepStrictEqual(yield* listed(query), expected, query)
 
+    // Only generations have a cost: r1 was dearer to answer than r5, and r4 cost nothing.
+    const { body: dearest } = yield* readAsAdmin("/v1/admin/requests?sort=cost")
+    const costs = dearest.data.map((row: { readonly billed_usd: number }) => row.billed_usd)
+    assert.sameMembers(namesOf(dearest), ["r1", "r4", "r5"])
+    assert.deepStrictEqual(
+      costs,
+      costs.toSorted((a: number, b: number) => b - a)
+    )
+    assert.isNull(dearest.next_cursor)
+    assert.deepStrictEqual(yield* listed("sort=latency&end=failed"), ["r4"])
+    assert.deepStrictEqual(yield* listed("sort=latency&end=refused"), [])
+
     for (const limit of [1, 2, 4]) {
       const seen: Array<string> = []
       let cursor = ""

@@ -160,6 +160,40 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
     )
   })
 
+  layer(ledger, { timeout: "60 seconds" })(`${name}: the dearest and the slowest`, (it) => {
+    it.effect("come first, of those that match, in the archive too", () =>
+      Effect.gen(function* () {
+        const generationStore = yield* GenerationStore
+        const january = Date.UTC(2026, 0, 5)
+        const made = [
+          [1, 70, 5],
+          [2, 10, 40],
+          [3, 50, 30],
+          [4, 50, 1]
+        ] as const
+        for (const [nth, billedNano, latencyMs] of made) {
+          const createdAtMs = january + nth
+          const id = `${idBound("gen", createdAtMs)}${String(nth).padStart(20, "0")}`
+          yield* settle(id, { createdAtMs, latencyMs, keyId: nth === 3 ? "key_b" : "key_a" }, billedNano)
+        }
+        const top = (by: "cost" | "latency", query: Partial<GenerationQuery> = {}) =>
+          Effect.map(generationStore.top({ keyId: null, limit: 10, ...query }, by), (found) =>
+            found.map((one) => Number(one.id.slice(-2)))
+          )
+        const check = Effect.gen(function* () {
+          assert.deepStrictEqual(yield* top("cost"), [1, 4, 3, 2])
+          assert.deepStrictEqual(yield* top("cost", { limit: 2 }), [1, 4])
+          assert.deepStrictEqual(yield* top("latency"), [2, 3, 1, 4])
+          assert.deepStrictEqual(yield* top("latency", { keyId: "key_a", fromMs: january + 2 }), [2, 4])
+          assert.deepStrictEqual(yield* top("cost", { keyId: "key_none" }), [])
+        })
+        yield* check
+        assert.strictEqual(yield* generationStore.archive(january + 3, 10), 2)
+        yield* check
+      })
+    )
+  })
+
   layer(ledger, { timeout: "60 seconds" })(`${name}: series`, (it) => {
     it.effect("sums up each bucket that has a generation", () =>
       Effect.gen(function* () {
