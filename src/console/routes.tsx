@@ -1,5 +1,6 @@
 /** All pages with their place in the navigation and their audience. */
 import { type ComponentChildren } from "preact"
+import { Audit } from "./audit/Audit.tsx"
 import { Account } from "./signin/Account.tsx"
 import { AllUsage } from "./usage/AllUsage.tsx"
 import { Keys } from "./keys/Keys.tsx"
@@ -16,6 +17,7 @@ import { Requests } from "./requests/Requests.tsx"
 import { Settings } from "./settings/Settings.tsx"
 import { everyone, own, type Source } from "./keys/source.ts"
 import { Users } from "./users/Users.tsx"
+import { Webhooks } from "./webhooks/Webhooks.tsx"
 import { type IconName } from "./parts/Icon.tsx"
 import { isOperator, type Session } from "./session.ts"
 
@@ -71,6 +73,7 @@ const operatorPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
   { to: "/usage", title: "Usage", group: "Watch", icon: "usage", show: () => <AllUsage /> },
   requestsOf(everyone, "Watch"),
+  { to: "/audit", title: "Audit", group: "Watch", icon: "audit", show: (part) => <Audit part={part} /> },
   keysOf(everyone, "Manage"),
   { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
   {
@@ -80,6 +83,7 @@ const operatorPages: ReadonlyArray<PageEntry> = [
     icon: "providers",
     show: (slug) => (slug === "" ? <Providers /> : <ProviderPage key={slug} slug={slug} />)
   },
+  { to: "/webhooks", title: "Webhooks", group: "Manage", icon: "webhooks", show: (part) => <Webhooks part={part} /> },
   { to: "/settings", title: "Settings", group: "Manage", icon: "settings", show: () => <Settings /> },
   modelsOf(everyone),
   ...trying

@@ -54,11 +54,7 @@ interface TabsProps {
   readonly tabs: ReadonlyArray<readonly [name: string, words: string, to: string]>
 }
 
-/**
- * Parts of a page as tabs. They are links, so that each part has an address.
- *
- * @public
- */
+/** Parts of a page as tabs. They are links, so that each part has an address. */
 export const Tabs = ({ current, label, tabs }: TabsProps) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map(([name, words, to]) => (
