@@ -246,6 +246,10 @@ layer(requestsWorld, { timeout: "90 seconds" })("the page of requests", (it) => 
     await callAs(gateway, "second", [{ model: "test/nobody" }])
     await rowsOf(page).first().getByText("second").waitFor()
     assert.isAtLeast(await rowsOf(page).count(), before)
+    await page.getByRole("button", { name: /^Remove end/ }).click()
+    await page.getByRole("button", { name: /^Remove error/ }).click()
+    await page.locator('[role=slider][aria-label="Requests per minute"] canvas').waitFor()
+    assert.deepStrictEqual(await barriers(page), [])
   })
 
   for (const view of [{ width: 390, theme: "dark" }, wide] as const) {

@@ -16,6 +16,7 @@ import { type ListPage, useList } from "../useList.ts"
 import { useQuery } from "../useQuery.ts"
 import { Chips, Filters } from "./Filters.tsx"
 import { activeFilters, filterNames, type FilterQuery } from "./filters.ts"
+import { Histogram } from "./Histogram.tsx"
 import { type Row, RequestTable } from "./RequestTable.tsx"
 
 const liveNames = ["live"] as const
@@ -59,6 +60,9 @@ export const Requests = ({ source }: { readonly source: Source }) => {
     isLive
   })
   const active = activeFilters(query, list.rows ?? [])
+  // The time series has these spans, and no other filters.
+  const histogram =
+    !source.isOwn && active.length === 1 && (query.span === "hour" || query.span === "day") ? query.span : undefined
   const clear = () => set(Object.fromEntries(filterNames.map((name) => [name, ""])))
   /** An id opens what it names, or filters by it. */
   const enter = (text: string) => {
@@ -86,6 +90,7 @@ export const Requests = ({ source }: { readonly source: Source }) => {
       <SpanFields query={query} set={set} />
       <Filters source={source} query={query} set={set} active={active.length} />
       <Chips of={active} onRemove={(name) => set({ [name]: "" })} onClear={clear} />
+      {histogram === undefined ? null : <Histogram range={histogram} />}
       <ListPanel
         of={list}
         nouns={["request", "requests"]}
