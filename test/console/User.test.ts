@@ -171,7 +171,15 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
     await page.getByRole("button", { name: "Sign in" }).click()
     await page.getByRole("alert").waitFor()
     assert.deepStrictEqual(await barriers(page), [])
-    assert.isTrue(await page.getByRole("button", { name: /Another code in/ }).isVisible())
+    assert.isTrue(await page.getByText(/Another code in/).isVisible())
+    const box = await page.locator(".door > .panel").first().boundingBox()
+    const width = Number(await page.evaluate("document.documentElement.clientWidth"))
+    assert.closeTo((box?.x ?? 0) * 2 + (box?.width ?? 0), width, 1)
+    // After a typo nobody has to wait.
+    await page.getByRole("button", { name: "Use another number" }).click()
+    await page.getByLabel("Phone number").fill("+1 202 555 0199")
+    await page.getByRole("button", { name: "Send me a code" }).click()
+    await page.getByLabel("Code").waitFor()
   })
 
   const comesByProvider = Effect.gen(function* () {

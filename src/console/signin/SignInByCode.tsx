@@ -21,7 +21,16 @@ export const SignInByCode = ({ channels, hasMailbox }: SignInByCodeProps) => {
   const [sent, setSent] = useState<Sent | null>(null)
   const submitting = useSubmit()
   if (sent !== null) {
-    return <Code sent={sent} hasMailbox={hasMailbox} destination={destination} onBack={() => setSent(null)} />
+    return (
+      <Code
+        key={sent.challenge_id}
+        sent={sent}
+        hasMailbox={hasMailbox}
+        destination={destination}
+        onBack={() => setSent(null)}
+        onAgain={async () => setSent(await sendCode(channel, destination.trim()))}
+      />
+    )
   }
   const byMail = channel === "email"
   return (
@@ -60,10 +69,13 @@ interface CodeProps {
   readonly sent: Sent
   readonly destination: string
   readonly hasMailbox: boolean
+  /** To another address, at once. */
   readonly onBack: () => void
+  /** Sends another code to the same address. */
+  readonly onAgain: () => Promise<void>
 }
 
-const Code = ({ destination, hasMailbox, onBack, sent }: CodeProps) => {
+const Code = ({ destination, hasMailbox, onAgain, onBack, sent }: CodeProps) => {
   const [code, setCode] = useState("")
   const submitting = useSubmit()
   const [wait, setWait] = useState(sent.resend_after)
@@ -92,9 +104,18 @@ const Code = ({ destination, hasMailbox, onBack, sent }: CodeProps) => {
         autofocus
       />
       {hasMailbox ? <Mailbox destination={destination} onCode={setCode} /> : null}
-      <button type="button" class="button" aria-disabled={wait > 0} onClick={() => (wait > 0 ? undefined : onBack())}>
-        {wait > 0 ? `Another code in ${wait} s` : "Send another, or to another address"}
-      </button>
+      <p class="actions">
+        <button type="button" class="button" onClick={onBack}>
+          Use another {sent.channel === "email" ? "address" : "number"}
+        </button>
+        {wait > 0 ? (
+          <span class="quiet">Another code in {wait} s</span>
+        ) : (
+          <button type="button" class="button" onClick={() => submitting.submit(onAgain)}>
+            Send another code
+          </button>
+        )}
+      </p>
     </Form>
   )
 }
