@@ -3,6 +3,7 @@ import { type ComponentChildren } from "preact"
 import { Audit } from "./audit/Audit.tsx"
 import { Account } from "./signin/Account.tsx"
 import { AllUsage } from "./usage/AllUsage.tsx"
+import { KeyPage } from "./keys/KeyPage.tsx"
 import { Keys } from "./keys/Keys.tsx"
 import { ModelPage } from "./models/ModelPage.tsx"
 import { Models } from "./models/Models.tsx"
@@ -16,6 +17,7 @@ import { Request } from "./requests/Request.tsx"
 import { Requests } from "./requests/Requests.tsx"
 import { Settings } from "./settings/Settings.tsx"
 import { everyone, own, type Source } from "./keys/source.ts"
+import { UserPage } from "./users/UserPage.tsx"
 import { Users } from "./users/Users.tsx"
 import { Webhooks } from "./webhooks/Webhooks.tsx"
 import { type IconName } from "./parts/Icon.tsx"
@@ -37,7 +39,7 @@ const keysOf = (source: Source, group: string): PageEntry => ({
   title: "Keys",
   group,
   icon: "keys",
-  show: () => <Keys source={source} />
+  show: (id) => (id === "" ? <Keys source={source} /> : <KeyPage key={id} id={id} source={source} />)
 })
 
 const requestsOf = (source: Source, group: string): PageEntry => ({
@@ -75,7 +77,13 @@ const operatorPages: ReadonlyArray<PageEntry> = [
   requestsOf(everyone, "Watch"),
   { to: "/audit", title: "Audit", group: "Watch", icon: "audit", show: (part) => <Audit part={part} /> },
   keysOf(everyone, "Manage"),
-  { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
+  {
+    to: "/users",
+    title: "Users",
+    group: "Manage",
+    icon: "users",
+    show: (id) => (id === "" ? <Users /> : <UserPage key={id} id={id} />)
+  },
   {
     to: "/providers",
     title: "Providers",

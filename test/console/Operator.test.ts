@@ -56,7 +56,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await dialog.getByLabel("Name").fill("walker")
     await dialog.getByLabel("Tier").selectOption("pro")
     await dialog.getByLabel("Budget a month, USD").fill("5")
-    await dialog.getByRole("textbox", { name: "Models" }).fill("mock/*")
+    await dialog.getByRole("combobox", { name: "Models" }).fill("mock/*")
     assert.deepStrictEqual(await barriers(page), [])
     await dialog.getByRole("button", { name: "Create the key" }).click()
     const secret = (await dialog.locator("[data-secret]").textContent()) ?? ""
@@ -77,7 +77,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     const row = page.getByRole("row").filter({ hasText: "walker" })
     await row.getByRole("button", { name: "Edit" }).click()
     await dialog.getByLabel("Name").fill("walker, renamed")
-    await dialog.getByLabel("State").selectOption("disabled")
+    await dialog.getByLabel("Status").selectOption("disabled")
     await dialog.getByRole("button", { name: "Save" }).click()
     await page.getByText("Key saved").waitFor()
     await row.getByText("disabled").waitFor()
@@ -97,7 +97,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await dialog.getByRole("button", { name: "Revoke for good" }).click()
     await page.getByText("Key revoked").waitFor()
     await row.waitFor({ state: "detached" })
-    await page.getByLabel("Show").selectOption("all")
+    await page.getByLabel("Status").selectOption("all")
     await row.getByText("revoked").waitFor()
   })
 

@@ -64,7 +64,7 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console 
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Name").fill("capped")
     await dialog.getByLabel("Budget a month, USD").fill("5")
-    await dialog.getByRole("textbox", { name: "Models" }).fill("acme/*")
+    await dialog.getByRole("combobox", { name: "Models" }).fill("acme/*")
     await dialog.getByRole("button", { name: "Create the key" }).click()
     assert.match((await dialog.locator("[data-secret]").textContent()) ?? "", /^tg-/)
     await dialog.getByRole("button", { name: "I have stored it" }).click()
@@ -127,7 +127,7 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console 
   task("grants a user a budget", 3, async ({ page }) => {
     await openPage(page, "Users")
     const address = addressOf(7)
-    await page.getByLabel("Find").fill(address)
+    await page.getByRole("searchbox", { name: "Search" }).fill(address)
     await page.getByRole("button", { name: `Edit ${address}` }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Budget a month, USD").fill("321")

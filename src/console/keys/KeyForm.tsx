@@ -5,9 +5,10 @@ import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { call } from "../client.ts"
 import { moment, usd } from "../format.ts"
-import { SelectField, TextField } from "../parts/Field.tsx"
+import { CheckField, SelectField, TextField } from "../parts/Field.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
+import { entriesOf, isKnown, ModelPicker, useModels } from "./ModelPicker.tsx"
 import { allScopes, Scopes } from "./Scopes.tsx"
 import { type Source } from "./source.ts"
 import { tiers } from "./tiers.ts"
@@ -19,8 +20,17 @@ const lifetimes: ReadonlyArray<readonly [string, string]> = [
   [String(24 * HOUR), "in a day"],
   [String(30 * 24 * HOUR), "in 30 days"],
   [String(90 * 24 * HOUR), "in 90 days"],
-  [String(365 * 24 * HOUR), "in a year"]
+  [String(365 * 24 * HOUR), "in a year"],
+  ["date", "on a day"]
 ]
+
+/** The first day that is wholly in the future, in local time. */
+const tomorrow = (): string =>
+  new Date(Date.now() + 24 * HOUR - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 10)
+
+/** A day means its first moment in local time. */
+const expiresAt = (expiry: string, day: string): string | null =>
+  expiry === "never" ? null : new Date(expiry === "date" ? `${day}T00:00` : Date.now() + Number(expiry)).toISOString()
 
 interface KeyFormProps {
   readonly source: Source
@@ -32,12 +42,14 @@ interface KeyFormProps {
   readonly onClose: () => void
 }
 
-const listOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((entry) => entry !== "")
+const tierBudgets: Readonly<Record<string, string>> = { free: "$5", pro: "$100", enterprise: "no cap" }
 
 /** Explains an empty budget. */
-const budgetHint = (grants: OwnGrants | undefined, of: ApiKey | undefined): string =>
+const budgetHint = (grants: OwnGrants | undefined, of: ApiKey | undefined, tier: string): string =>
   grants === undefined || grants.available_usd === null
-    ? "Empty: no cap"
+    ? of === undefined && grants === undefined
+      ? `Empty: the tier's budget, ${tierBudgets[tier] ?? "as set"} by default`
+      : "Empty: no cap"
     : `Empty: all that is left, ${usd(grants.available_usd + (of?.monthly_budget_usd ?? 0))}`
 
 export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyFormProps) => {
@@ -45,9 +57,15 @@ export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyF
   const [name, setName] = useState(of?.name ?? "")
   const [tier, setTier] = useState<string>(of?.tier ?? grants?.tier ?? "free")
   const [budget, setBudget] = useState(of?.monthly_budget_usd?.toString() ?? "")
-  const [models, setModels] = useState(of?.allowed_models?.join(", ") ?? "")
+  const [chosen, setChosen] = useState<ReadonlyArray<string>>(of?.allowed_models ?? [])
+  const [typed, setTyped] = useState("")
+  const [isForced, setForced] = useState(false)
+  const known = useModels(source)
+  const models = [...new Set([...chosen, ...entriesOf(typed)])]
+  const isStrange = known !== undefined && chosen.some((entry) => !isKnown(known, entry))
   const [scopes, setScopes] = useState<ReadonlyArray<Scope>>(of?.scopes ?? offered)
   const [expiry, setExpiry] = useState(of === undefined ? "never" : "keep")
+  const [day, setDay] = useState(tomorrow)
   const [privacy, setPrivacy] = useState<string>(of?.privacy ?? "")
   const [status, setStatus] = useState<string>(of?.status === "disabled" ? "disabled" : "active")
   const submitting = useSubmit()
@@ -56,13 +74,14 @@ export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyF
   const body = () => ({
     name,
     tier,
-    monthly_budget_usd: budget.trim() === "" ? null : Number(budget),
-    allowed_models: listOf(models).length === 0 ? null : listOf(models),
+    ...(budget.trim() === "" && of === undefined && grants === undefined
+      ? {}
+      : { monthly_budget_usd: budget.trim() === "" ? null : Number(budget) }),
+    allowed_models: models.length === 0 ? null : models,
+    ...(isForced ? { force: true } : {}),
     scopes,
     privacy: privacy === "" ? null : privacy,
-    ...(expiry === "keep"
-      ? {}
-      : { expires_at: expiry === "never" ? null : new Date(Date.now() + Number(expiry)).toISOString() })
+    ...(expiry === "keep" ? {} : { expires_at: expiresAt(expiry, day) })
   })
   const save = async () => {
     if (of === undefined) {
@@ -98,19 +117,22 @@ export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyF
             value={budget}
             onValue={setBudget}
             fault={faultOf("monthly_budget_usd")}
-            hint={budgetHint(grants, of)}
+            hint={budgetHint(grants, of, tier)}
           />
         </div>
-        <TextField
-          label="Models"
-          value={models}
-          onValue={setModels}
-          placeholder="all"
+        <ModelPicker
+          chosen={chosen}
+          onChosen={setChosen}
+          typed={typed}
+          onTyped={setTyped}
+          known={known}
           fault={faultOf("allowed_models")}
-          hint="Ids or author/*, separated by commas; empty: all"
         />
+        {isStrange || faultOf("allowed_models") !== undefined || isForced ? (
+          <CheckField label="Use models that do not exist yet" checked={isForced} onChecked={setForced} />
+        ) : null}
         <Scopes
-          legend="May"
+          legend="Scopes"
           of={offered}
           chosen={scopes}
           onChosen={setScopes}
@@ -134,6 +156,9 @@ export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyF
               ...lifetimes
             ]}
           />
+          {expiry === "date" ? (
+            <TextField label="Day" type="date" min={tomorrow()} value={day} onValue={setDay} required />
+          ) : null}
           <SelectField
             label="Personal data in prompts"
             value={privacy}
@@ -146,7 +171,7 @@ export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyF
             ]}
           />
           {of === undefined || of.status === "expired" ? null : (
-            <SelectField label="State" value={status} onValue={setStatus} options={["active", "disabled"]} />
+            <SelectField label="Status" value={status} onValue={setStatus} options={["active", "disabled"]} />
           )}
         </div>
       </Form>

@@ -1,75 +1,85 @@
 /**
- * API keys, of all users or a user's own: create, edit, rotate and revoke them, and see their
- * spending.
+ * API keys, of all users or a user's own. Search, status and order are in the address; operators
+ * select rows to change many keys at once.
  */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { call, withQuery } from "../client.ts"
-import { moment, relative, usd } from "../format.ts"
+import { count, zone } from "../format.ts"
 import { notify } from "../notices.ts"
-import { Badge } from "../parts/Badge.tsx"
-import { Dialog } from "../parts/Dialog.tsx"
-import { SelectField, TextField } from "../parts/Field.tsx"
-import { Form, useSubmit } from "../parts/Form.tsx"
+import { SelectField } from "../parts/Field.tsx"
 import { Icon } from "../parts/Icon.tsx"
-import { Meter } from "../parts/Meter.tsx"
-import { Page, Panel } from "../parts/Page.tsx"
-import { ShowMore } from "../parts/ShowMore.tsx"
-import { Empty, Loaded } from "../parts/States.tsx"
-import { Table } from "../parts/Table.tsx"
+import { ListPanel } from "../parts/ListPanel.tsx"
+import { Page } from "../parts/Page.tsx"
+import { SearchField } from "../parts/SearchField.tsx"
+import { Empty } from "../parts/States.tsx"
+import { go } from "../router.tsx"
+import { isDescending, sortedBy, useSorting } from "../sorting.ts"
+import { type ListPage, useList } from "../useList.ts"
 import { useLoad } from "../useLoad.ts"
+import { useQuery } from "../useQuery.ts"
 import { Granted } from "../users/Granted.tsx"
-import { KeyForm } from "./KeyForm.tsx"
-import { KeySecret } from "./KeySecret.tsx"
 import { playKeyRevoked } from "../playground/playKeys.ts"
+import { KeyTable } from "./KeyTable.tsx"
+import { KeyTasks, type Task } from "./KeyTasks.tsx"
 import { type Source } from "./source.ts"
 
-export interface KeyList {
-  readonly data: ReadonlyArray<ApiKey>
-  readonly has_more: boolean
-  readonly next_cursor: string | null
-}
-
-/** The open dialog. */
-type Task =
-  | { readonly kind: "create" }
-  | { readonly kind: "edit"; readonly key: ApiKey }
-  | { readonly kind: "rotate"; readonly key: ApiKey }
-  | { readonly kind: "revoke"; readonly key: ApiKey }
-  | { readonly kind: "secret"; readonly secret: string; readonly name: string }
+const queryNames = ["q", "status", "owner"] as const
+const sorts = ["created", "name", "spent", "last_used", "expires"] as const
+const statuses = [
+  ["live", "Active and disabled"],
+  ["active", "Active"],
+  ["disabled", "Disabled"],
+  ["expired", "Expired"],
+  ["revoked", "Revoked"],
+  ["all", "All"]
+] as const
+/** The most keys that are changed at once. */
+const MOST_SELECTED = 500
 
 export const Keys = ({ source }: { readonly source: Source }) => {
-  const [limit, setLimit] = useState(100)
-  const [filter, setFilter] = useState("")
-  const [shown, setShown] = useState("usable")
+  const [{ owner, q, status }, set] = useQuery(queryNames)
+  const sorting = useSorting(sorts, "-created")
   const [task, setTask] = useState<Task | null>(null)
-  const keys = useLoad(
-    `keys ${limit}`,
-    async (signal) => {
-      await playKeyRevoked()
-      return await call<KeyList>(withQuery(source.keys, { limit }), { signal })
-    },
-    { isSteady: true }
-  )
+  const [selected, setSelected] = useState<ReadonlyMap<string, ApiKey>>(new Map())
+  const shown = status === "" ? "live" : status
+  const query = {
+    search: q,
+    owner: source.isOwn ? undefined : owner,
+    status: shown === "all" ? undefined : shown,
+    sort: sortedBy(sorting.value),
+    order: isDescending(sorting.value) ? "desc" : "asc"
+  }
+  const read = async (more: Readonly<Record<string, string | number | undefined>>, signal?: AbortSignal) => {
+    await playKeyRevoked()
+    const path = withQuery(source.keys, { ...query, ...more })
+    return await call<ListPage<ApiKey>>(path, signal === undefined ? {} : { signal })
+  }
+  const keys = useList<ApiKey>({
+    what: `${source.keys} ${JSON.stringify(query)}`,
+    load: (asked, signal) => read({ ...asked }, signal),
+    keyOf: ({ id }) => id
+  })
   const grants = useLoad("grants", async (signal) => {
     await playKeyRevoked()
     return source.isOwn ? await call<OwnGrants>("/v1/portal/grants", { signal }) : undefined
   })
   const reload = () => {
-    keys.reload()
+    setSelected(new Map())
+    keys.refresh()
     grants.reload()
   }
-  const close = () => setTask(null)
-  const done = (text: string) => {
-    setTask(null)
-    reload()
-    notify(text)
+  const selectAll = async () => {
+    try {
+      const { data } = await read({ limit: MOST_SELECTED })
+      setSelected(new Map(data.map((key) => [key.id, key])))
+    } catch (thrown) {
+      notify(thrown instanceof Error ? thrown.message : "The keys could not be read")
+    }
   }
-  const issued = (secret: string, name: string) => {
-    setTask({ kind: "secret", secret, name })
-    reload()
-  }
+  const isFiltered = q !== "" || owner !== "" || status !== ""
+  const total = keys.total ?? 0
   return (
     <Page
       title="Keys"
@@ -86,199 +96,119 @@ export const Keys = ({ source }: { readonly source: Source }) => {
       }
     >
       {source.isOwn ? <Granted of={grants.data} /> : null}
+      <SearchField
+        label="Search"
+        value={q}
+        onValue={(text) => set({ q: text }, "replace")}
+        onEnter={(text) => (/^key_[0-9a-f]{32}$/.test(text) ? go(`/keys/${text}`) : set({ q: text }))}
+        placeholder="Part of a name, or a whole prefix or id"
+      />
       <div class="filters">
-        <TextField label="Find" value={filter} onValue={setFilter} placeholder="Name, prefix or id" />
         <SelectField
-          label="Show"
+          label="Status"
           value={shown}
-          onValue={setShown}
-          options={[
-            ["usable", "Usable and disabled"],
-            ["all", "Revoked and expired too"]
-          ]}
+          onValue={(value) => set({ status: value === "live" ? "" : value })}
+          options={statuses}
         />
+        {owner === "" || source.isOwn ? null : (
+          <div class="field">
+            <span class="label">User</span>
+            <button type="button" class="button" onClick={() => set({ owner: "" })}>
+              {keys.rows?.[0]?.owner_name ?? owner}
+              <Icon name="close" />
+            </button>
+          </div>
+        )}
       </div>
-      <Loaded of={keys} what="Key management" rows={8}>
-        {({ data, has_more }) => {
-          const rows = data.filter(
-            (key) => matches(key, filter.trim().toLowerCase()) && (shown === "all" || isUsable(key))
+      <ListPanel
+        of={keys}
+        nouns={["key", "keys"]}
+        what="Key management"
+        actions={
+          source.isOwn ? undefined : (
+            <Selection
+              selected={[...selected.values()]}
+              total={total}
+              onAll={() => void selectAll()}
+              onNone={() => setSelected(new Map())}
+              onTask={setTask}
+            />
           )
-          return (
-            <Panel title={`${rows.length} ${rows.length === 1 ? "key" : "keys"}`} class="flush">
-              {rows.length === 0 ? (
-                <Empty title={data.length === 0 ? "No keys yet" : "No key matches"}>
-                  {data.length === 0
-                    ? "A key lets a program call the gateway, within limits and a budget of its own."
-                    : "Change the filter, or show the revoked ones too."}
-                </Empty>
-              ) : (
-                <KeyTable rows={rows} onTask={setTask} />
-              )}
-              {has_more ? <ShowMore limit={limit} onLimit={setLimit} /> : null}
-            </Panel>
-          )
+        }
+        empty={
+          <Empty title={isFiltered ? "No key matches" : "No keys yet"}>
+            {isFiltered
+              ? "Search for less, or choose another status."
+              : "A key lets a program call the gateway, within limits and a budget of its own."}
+          </Empty>
+        }
+      >
+        {(rows) => (
+          <KeyTable
+            rows={rows}
+            sorting={sorting}
+            source={source}
+            selected={selected}
+            onTask={setTask}
+            onSelected={(key, isOn) => {
+              const next = new Map(selected)
+              if (isOn) next.set(key.id, key)
+              else next.delete(key.id)
+              setSelected(next)
+            }}
+          />
+        )}
+      </ListPanel>
+      <p class="quiet">Local time, {zone()}. A month is one of UTC.</p>
+      <KeyTasks
+        task={task}
+        onTask={setTask}
+        source={source}
+        grants={grants.data}
+        onChanged={reload}
+        onDone={(news) => {
+          setTask(null)
+          reload()
+          notify(news)
         }}
-      </Loaded>
-      {task?.kind === "create" ? (
-        <KeyForm source={source} grants={grants.data} onIssued={issued} onClose={close} />
-      ) : null}
-      {task?.kind === "edit" ? (
-        <KeyForm source={source} grants={grants.data} of={task.key} onSaved={() => done("Key saved")} onClose={close} />
-      ) : null}
-      {task?.kind === "rotate" ? <Rotate source={source} of={task.key} onIssued={issued} onClose={close} /> : null}
-      {task?.kind === "revoke" ? (
-        <Revoke source={source} of={task.key} onDone={() => done("Key revoked")} onClose={close} />
-      ) : null}
-      {task?.kind === "secret" ? <KeySecret secret={task.secret} name={task.name} onClose={close} /> : null}
+      />
     </Page>
   )
 }
 
-const isUsable = ({ status }: ApiKey): boolean => status === "active" || status === "disabled"
-
-const matches = (key: ApiKey, text: string): boolean =>
-  text === "" || [key.name, key.prefix, key.id, key.owner ?? ""].some((value) => value.toLowerCase().includes(text))
-
-interface KeyTableProps {
-  readonly rows: ReadonlyArray<ApiKey>
+interface SelectionProps {
+  readonly selected: ReadonlyArray<ApiKey>
+  readonly total: number
+  readonly onAll: () => void
+  readonly onNone: () => void
   readonly onTask: (task: Task) => void
 }
 
-const KeyTable = ({ onTask, rows }: KeyTableProps) => (
-  <Table
-    caption="Keys"
-    rows={rows}
-    keyOf={({ id }) => id}
-    quiet={(key) => !isUsable(key)}
-    columns={[
-      {
-        head: "Name",
-        cell: ({ name, prefix }) => (
-          <span class="two-lines">
-            <span class="fade">{name}</span>
-            <code>{prefix}</code>
-          </span>
-        )
-      },
-      { head: "State", cell: ({ status }) => <Badge text={status} /> },
-      { head: "Tier", cell: ({ tier }) => tier },
-      { head: "This month", cell: (key) => <Spent of={key} /> },
-      {
-        head: "Models",
-        cell: ({ allowed_models }) => (allowed_models === null ? "all" : allowed_models.join(", ") || "none")
-      },
-      {
-        head: "Last used",
-        cell: ({ last_used_at }) => <time title={moment(last_used_at)}>{relative(last_used_at)}</time>
-      },
-      {
-        head: "Expires",
-        cell: ({ expires_at }) =>
-          expires_at === null ? "never" : <time title={moment(expires_at)}>{relative(expires_at)}</time>
-      },
-      {
-        head: "Actions",
-        bare: true,
-        cell: (key) =>
-          key.status === "revoked" ? null : (
-            <div class="row-actions">
-              {(["edit", "rotate", "revoke"] as const).map((kind) => (
-                <button
-                  key={kind}
-                  type="button"
-                  class="button small"
-                  aria-label={`${kind} ${key.name}`}
-                  onClick={() => onTask({ kind, key })}
-                >
-                  {labels[kind]}
-                </button>
-              ))}
-            </div>
-          )
-      }
-    ]}
-  />
-)
-
-const labels = { edit: "Edit", rotate: "Rotate", revoke: "Revoke" } as const
-
-const Spent = ({ of: { monthly_budget_usd, usage } }: { readonly of: ApiKey }) => {
-  const spent = usage.month_spent_usd + usage.month_reserved_usd
-  return monthly_budget_usd === null ? (
-    <span>{usd(spent)}</span>
-  ) : (
-    <span class="two-lines">
-      <span class="nowrap">
-        {usd(spent)} of {usd(monthly_budget_usd)}
-      </span>
-      <Meter share={monthly_budget_usd === 0 ? 1 : spent / monthly_budget_usd} label="Share of the budget" />
-    </span>
-  )
-}
-
-interface AboutKey {
-  readonly source: Source
-  readonly of: ApiKey
-  readonly onClose: () => void
-}
-
-const Rotate = ({
-  of,
-  onClose,
-  onIssued,
-  source
-}: AboutKey & { readonly onIssued: (secret: string, name: string) => void }) => {
-  const [grace, setGrace] = useState("3600")
-  const submitting = useSubmit()
+const Selection = ({ onAll, onNone, onTask, selected, total }: SelectionProps) => {
+  const most = Math.min(total, MOST_SELECTED)
+  if (selected.length === 0) {
+    return total === 0 ? null : (
+      <button type="button" class="button small" onClick={onAll}>
+        {total > MOST_SELECTED ? `Select the first ${count(most)}` : `Select all ${count(most)}`}
+      </button>
+    )
+  }
   return (
-    <Dialog title={`Rotate ${of.name}`} onClose={onClose}>
-      <Form
-        of={submitting}
-        action="Make a new secret"
-        onCancel={onClose}
-        onSubmit={async () => {
-          const body = { grace_seconds: Number(grace) }
-          const { key } = await call<{ readonly key: string }>(`${source.keys}/${of.id}/rotate`, { body })
-          onIssued(key, of.name)
-        }}
-      >
-        <p>The key gets a new secret and stays the same in all else: id, limits, budget and what it has spent.</p>
-        <SelectField
-          label="The old secret"
-          value={grace}
-          onValue={setGrace}
-          options={[
-            ["0", "stops at once"],
-            ["300", "works for 5 more minutes"],
-            ["3600", "works for another hour"],
-            ["86400", "works for another day"],
-            ["604800", "works for another week"]
-          ]}
-        />
-      </Form>
-    </Dialog>
-  )
-}
-
-const Revoke = ({ of, onClose, onDone, source }: AboutKey & { readonly onDone: () => void }) => {
-  const submitting = useSubmit()
-  return (
-    <Dialog title={`Revoke ${of.name}?`} onClose={onClose}>
-      <Form
-        of={submitting}
-        action="Revoke for good"
-        tone="danger"
-        onCancel={onClose}
-        onSubmit={async () => {
-          await call(`${source.keys}/${of.id}`, { method: "DELETE" })
-          onDone()
-        }}
-      >
-        <p>
-          Programs that call with <code>{of.prefix}</code> are refused from now on, everywhere within five seconds. This
-          cannot be undone. To stop them for a while, edit the key and disable it.
-        </p>
-      </Form>
-    </Dialog>
+    <>
+      <span role="status">{count(selected.length)} selected</span>
+      {(["disable", "enable", "revoke"] as const).map((action) => (
+        <button
+          key={action}
+          type="button"
+          class="button small"
+          onClick={() => onTask({ kind: "bulk", action, keys: selected.slice(0, MOST_SELECTED) })}
+        >
+          {{ disable: "Disable", enable: "Enable", revoke: "Revoke" }[action]} selected
+        </button>
+      ))}
+      <button type="button" class="button small" onClick={onNone}>
+        Select none
+      </button>
+    </>
   )
 }

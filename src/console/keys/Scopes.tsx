@@ -2,7 +2,7 @@
 import { type Scope } from "../../domain/Key.ts"
 import { CheckField } from "../parts/Field.tsx"
 
-const words: Readonly<Record<Scope, string>> = {
+export const scopeWords: Readonly<Record<Scope, string>> = {
   "chat:write": "chat",
   "embeddings:write": "embeddings",
   "models:read": "list models",
@@ -10,7 +10,7 @@ const words: Readonly<Record<Scope, string>> = {
   "privacy:preview": "privacy preview"
 }
 
-export const allScopes = Object.keys(words) as ReadonlyArray<Scope>
+export const allScopes = Object.keys(scopeWords) as ReadonlyArray<Scope>
 
 interface ScopesProps {
   readonly legend: string
@@ -28,7 +28,7 @@ export const Scopes = ({ chosen, fault, legend, of, onChosen }: ScopesProps) => 
       {of.map((scope) => (
         <CheckField
           key={scope}
-          label={words[scope]}
+          label={scopeWords[scope]}
           checked={chosen.includes(scope)}
           onChecked={(checked) => onChosen(of.filter((one) => (one === scope ? checked : chosen.includes(one))))}
         />

@@ -60,7 +60,7 @@ export const EditUser = ({ of, onClose, onSaved }: EditUserProps) => {
             hint="For all keys together; empty: no cap"
           />
         </div>
-        <Scopes legend="Keys may" of={allScopes} chosen={scopes} onChosen={setScopes} />
+        <Scopes legend="Scopes of keys" of={allScopes} chosen={scopes} onChosen={setScopes} />
         <p class="quiet">Keys that have more than this are cut down to it, the newest first.</p>
       </Form>
     </Dialog>

@@ -28,13 +28,18 @@ export const SuspendUser = ({ of: { email, id, phone, status }, onClose, onDone 
       >
         <p>
           All sessions end at once, and keys of this user are refused from now on, everywhere within a second. Nothing
-          is deleted: letting the user in again brings the keys back.
+          is deleted: reactivating the user brings the keys back.
         </p>
       </Form>
     </Dialog>
   ) : (
-    <Dialog title={`Let ${name} in again?`} onClose={onClose}>
-      <Form of={submitting} action="Let in" onCancel={onClose} onSubmit={() => change("active", "User let in again")}>
+    <Dialog title={`Reactivate ${name}?`} onClose={onClose}>
+      <Form
+        of={submitting}
+        action="Reactivate"
+        onCancel={onClose}
+        onSubmit={() => change("active", "User reactivated")}
+      >
         <p>The user may sign in again, and keys that are not revoked work as before.</p>
       </Form>
     </Dialog>

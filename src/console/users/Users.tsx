@@ -1,79 +1,78 @@
-/** The users page: search by address, number or id; edit, suspend and reinstate. */
-import { useEffect, useState } from "preact/hooks"
+/** Users: found, sorted by what they spend, and counted by the API; each leads to its page. */
+import { useState } from "preact/hooks"
 import { type Account } from "../../api/signin/Users.ts"
 import { call, withQuery } from "../client.ts"
-import { moment, relative, usd } from "../format.ts"
+import { count, moment, relative, usd, zone } from "../format.ts"
 import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
-import { TextField } from "../parts/Field.tsx"
-import { Page, Panel } from "../parts/Page.tsx"
-import { ShowMore } from "../parts/ShowMore.tsx"
-import { Empty, Loaded } from "../parts/States.tsx"
+import { ListPanel } from "../parts/ListPanel.tsx"
+import { Page } from "../parts/Page.tsx"
+import { SearchField } from "../parts/SearchField.tsx"
+import { Empty } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
+import { go, Link } from "../router.tsx"
 import { session } from "../session.ts"
+import { isDescending, sortedBy, type Sorting, useSorting } from "../sorting.ts"
 import { useStore } from "../store.ts"
-import { useLoad } from "../useLoad.ts"
+import { type ListPage, useList } from "../useList.ts"
+import { useQuery } from "../useQuery.ts"
 import { EditUser } from "./EditUser.tsx"
 import { SuspendUser } from "./SuspendUser.tsx"
-
-interface UserList {
-  readonly data: ReadonlyArray<Account>
-  readonly has_more: boolean
-}
 
 interface Task {
   readonly kind: "edit" | "suspend"
   readonly user: Account
 }
 
-const SETTLE_MS = 250
-
-/** The text, once typing has paused. */
-const useSettled = (text: string): string => {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), SETTLE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
-}
+const queryNames = ["q"] as const
+const sorts = ["created", "name", "last_sign_in", "keys", "spent"] as const
 
 export const nameOf = ({ email, id, phone }: Account): string => email ?? phone ?? id
 
 export const Users = () => {
-  const [text, setText] = useState("")
-  const [limit, setLimit] = useState(100)
+  const [{ q }, set] = useQuery(queryNames)
+  const sorting = useSorting(sorts, "-created")
   const [task, setTask] = useState<Task | null>(null)
-  const search = useSettled(text.trim())
-  const path = withQuery("/v1/admin/users", { limit, search })
-  const users = useLoad(path, (signal) => call<UserList>(path, { signal }), { isSteady: true })
+  const query = {
+    search: q,
+    sort: sortedBy(sorting.value),
+    order: isDescending(sorting.value) ? "desc" : "asc"
+  }
+  const users = useList<Account>({
+    what: `users ${JSON.stringify(query)}`,
+    load: (asked, signal) => call<ListPage<Account>>(withQuery("/v1/admin/users", { ...query, ...asked }), { signal }),
+    keyOf: ({ id }) => id
+  })
   const close = () => setTask(null)
   const done = (news: string) => {
     close()
-    users.reload()
+    users.refresh()
     notify(news)
   }
   return (
     <Page title="Users" lead="Everyone who has signed in, what their keys may have, and who is suspended.">
-      <div class="filters find">
-        <TextField label="Find" value={text} onValue={setText} placeholder="Part of an address or number, or an id" />
-      </div>
-      <Loaded of={users} what="User management" rows={8}>
-        {({ data, has_more }) => (
-          <Panel title={`${data.length}${has_more ? "+" : ""} ${data.length === 1 ? "user" : "users"}`} class="flush">
-            {data.length === 0 ? (
-              <Empty title={search === "" ? "No users yet" : "No matching users"}>
-                {search === ""
-                  ? "An account is created at the first sign-in, with the grants of the settings."
-                  : "Look for less of the address or of the number."}
-              </Empty>
-            ) : (
-              <UserTable rows={data} onTask={setTask} />
-            )}
-            {has_more ? <ShowMore limit={limit} onLimit={setLimit} /> : null}
-          </Panel>
-        )}
-      </Loaded>
+      <SearchField
+        label="Search"
+        value={q}
+        onValue={(text) => set({ q: text }, "replace")}
+        onEnter={(text) => (/^usr_[0-9a-f]{32}$/.test(text) ? go(`/users/${text}`) : set({ q: text }))}
+        placeholder="Part of an address or number, or an id"
+      />
+      <ListPanel
+        of={users}
+        nouns={["user", "users"]}
+        what="User management"
+        empty={
+          <Empty title={q === "" ? "No users yet" : "No matching users"}>
+            {q === ""
+              ? "An account is created at the first sign-in, with the grants of the settings."
+              : "Search for less of the address or of the number."}
+          </Empty>
+        }
+      >
+        {(rows) => <UserTable rows={rows} sorting={sorting} onTask={setTask} />}
+      </ListPanel>
+      <p class="quiet">Local time, {zone()}. A month is one of UTC.</p>
       {task?.kind === "edit" ? <EditUser of={task.user} onSaved={() => done("User saved")} onClose={close} /> : null}
       {task?.kind === "suspend" ? <SuspendUser of={task.user} onDone={done} onClose={close} /> : null}
     </Page>
@@ -82,10 +81,11 @@ export const Users = () => {
 
 interface UserTableProps {
   readonly rows: ReadonlyArray<Account>
+  readonly sorting: Sorting
   readonly onTask: (task: Task) => void
 }
 
-const UserTable = ({ onTask, rows }: UserTableProps) => {
+const UserTable = ({ onTask, rows, sorting }: UserTableProps) => {
   const current = useStore(session)
   const isMe = ({ id }: Account) => current.kind === "user" && current.user.id === id
   return (
@@ -93,12 +93,15 @@ const UserTable = ({ onTask, rows }: UserTableProps) => {
       caption="Users"
       rows={rows}
       keyOf={({ id }) => id}
+      sorting={sorting}
+      isClickable
       columns={[
         {
           head: "User",
+          sort: "name",
           cell: (user) => (
             <span class="two-lines">
-              <span>{nameOf(user)}</span>
+              <Link to={`/users/${user.id}`}>{nameOf(user)}</Link>
               <code>{user.id}</code>
             </span>
           )
@@ -112,23 +115,39 @@ const UserTable = ({ onTask, rows }: UserTableProps) => {
             </span>
           )
         },
-        { head: "State", cell: ({ status }) => <Badge text={status} /> },
+        { head: "Status", cell: ({ status }) => <Badge text={status} /> },
         { head: "Tier", cell: ({ grants }) => grants.tier },
+        { head: "Keys", sort: "-keys", numeric: true, cell: ({ keys }) => count(keys) },
         {
-          head: "Budget a month",
+          head: "Spent this month",
+          sort: "-spent",
           numeric: true,
-          cell: ({ grants }) => (grants.monthly_budget_usd === null ? "no cap" : usd(grants.monthly_budget_usd))
+          cell: ({ grants, usage }) => (
+            <span class="two-lines">
+              <span class="nowrap">{usd(usage.month_spent_usd)}</span>
+              <span class="nowrap">
+                {grants.monthly_budget_usd === null ? "no cap" : `of ${usd(grants.monthly_budget_usd)}`}
+              </span>
+            </span>
+          )
         },
         {
           head: "Last sign-in",
+          sort: "-last_sign_in",
           cell: ({ last_sign_in_at }) =>
             last_sign_in_at === null ? (
               "never"
             ) : (
-              <time title={moment(last_sign_in_at)}>{relative(last_sign_in_at)}</time>
+              <time class="nowrap" title={moment(last_sign_in_at)}>
+                {relative(last_sign_in_at)}
+              </time>
             )
         },
-        { head: "Since", cell: ({ created_at }) => <span class="nowrap">{moment(created_at)}</span> },
+        {
+          head: "Since",
+          sort: "-created",
+          cell: ({ created_at }) => <span class="nowrap">{moment(created_at)}</span>
+        },
         {
           head: "Actions",
           bare: true,
@@ -146,10 +165,10 @@ const UserTable = ({ onTask, rows }: UserTableProps) => {
                 <button
                   type="button"
                   class="button small"
-                  aria-label={`${user.status === "active" ? "Suspend" : "Let in"} ${nameOf(user)}`}
+                  aria-label={`${user.status === "active" ? "Suspend" : "Reactivate"} ${nameOf(user)}`}
                   onClick={() => onTask({ kind: "suspend", user })}
                 >
-                  {user.status === "active" ? "Suspend" : "Let in"}
+                  {user.status === "active" ? "Suspend" : "Reactivate"}
                 </button>
               )}
             </div>
