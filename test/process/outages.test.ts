@@ -114,7 +114,7 @@ it.live("a database that starts later than the gateway is waited for", () =>
     const database = yield* removablePostgres
     yield* database.down
     const starting = yield* launchGateway({ env: { DATABASE_URL: database.url } })
-    yield* starting.printed("the database does not answer yet")
+    yield* starting.printed("the database does not answer (")
     yield* database.up
     const gateway = yield* starting.ready
     const { key } = yield* gateway.issueKey()
