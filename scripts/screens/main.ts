@@ -32,7 +32,8 @@ const settled = async (page: Page): Promise<void> => {
   const placeholders = page.locator(".skeleton")
   while ((await placeholders.count()) > 0) await placeholders.first().waitFor({ state: "detached" })
   const charts = page.locator(".chart")
-  if ((await charts.count()) > 0) await charts.last().locator("canvas").waitFor()
+  if ((await charts.count()) > 0) await charts.first().locator("canvas").waitFor()
+  await page.evaluate("new Promise((done) => setTimeout(done, 300))")
 }
 
 const take = async (page: Page, file: string, words: string): Promise<void> => {
@@ -67,7 +68,7 @@ const allPages = async (page: Page, prefix: string, words: string): Promise<void
     if (prefix === "") await work[path]?.(page)
     await take(page, `${prefix}${fileOf(path)}`, `${title}${words}`)
     const rows = page.locator("main tbody tr").filter({ has: page.locator(`a[href^="${path}/"]`) })
-    const special = rows.filter({ hasText: "fallback" })
+    const special = rows.filter({ hasText: "2 attempts", hasNotText: "checkout, new" })
     const row = ((await special.count()) > 0 ? special : rows).first().locator(`a[href^="${path}/"]`).first()
     if (prefix !== "" || path === "/console" || (await row.count()) === 0) continue
     await row.click()

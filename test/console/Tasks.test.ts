@@ -71,6 +71,12 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console 
     await page.getByRole("row").filter({ hasText: "capped" }).getByText("$5.00").first().waitFor()
   })
 
+  task("shows who spends most", 1, async ({ page }) => {
+    await openPage(page, "Usage")
+    await page.getByRole("table", { name: "By key" }).locator("tbody tr").first().getByText("search 1").waitFor()
+    await page.getByRole("table", { name: "By user" }).locator("tbody tr").nth(1).waitFor()
+  })
+
   task("finds a request by each of its ids", 1, async ({ gateway, page }) => {
     const headers = { "x-admin-key": gateway.adminKey }
     const { text } = await Effect.runPromise(gateway.send("/v1/admin/requests?limit=1&end=failed", { headers }))
@@ -133,6 +139,63 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console 
     await dialog.getByLabel("Budget a month, USD").fill("321")
     await dialog.getByRole("button", { name: "Save" }).click()
     await page.getByRole("row").filter({ hasText: address }).getByText("$321.00").waitFor()
+  })
+
+  task("says why a request failed", 3, async ({ page }) => {
+    await openPage(page, "Requests")
+    await page.getByLabel("End").selectOption("failed")
+    await page.waitForURL(/end=failed/)
+    const failed = page.getByRole("table", { name: "Requests" }).locator("tbody tr").filter({ hasText: "502" })
+    await failed.filter({ hasText: "provider error" }).first().locator("td").last().click()
+    await page.getByRole("heading", { level: 1, name: "Receipt" }).waitFor()
+    // The provider's own words.
+    await page
+      .getByText(/said: “/)
+      .first()
+      .waitFor()
+  })
+
+  task("says why a request was refused", 3, async ({ page }) => {
+    await openPage(page, "Requests")
+    await page.getByLabel("Error type").selectOption("budget_exceeded")
+    const refused = page.getByRole("table", { name: "Requests" }).locator("tbody tr").filter({ hasText: "402" })
+    await refused.first().locator("td").last().click()
+    await page
+      .getByText(/has no room for this request/)
+      .first()
+      .waitFor()
+  })
+
+  task("shows a provider that is down, and its traffic", 2, async ({ gateway, page }) => {
+    const { key } = await Effect.runPromise(gateway.issueKey({ name: "of a provider that is down" }))
+    const messages = [{ role: "user", content: "Hello" }]
+    const body = { model: "globex/fast", provider: { order: ["delta"] }, messages }
+    for (let sent = 0; sent < 6; sent++) await Effect.runPromise(gateway.send("/v1/chat/completions", { key, body }))
+    // Without a click.
+    await page.getByRole("row").filter({ hasText: "delta" }).getByText("open").first().waitFor()
+    await openPage(page, "Providers")
+    await page.getByRole("link", { name: "Requests that called Delta" }).click()
+    const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr")
+    await rows.filter({ hasText: "of a provider that is down" }).first().waitFor()
+    assert.strictEqual(new URL(page.url()).searchParams.get("provider"), "delta")
+  })
+
+  task("asks a model as a stream, and previews its route", 4, async ({ page }) => {
+    await openPage(page, "Playground")
+    await page.getByRole("button", { name: "Make a key for an hour" }).click()
+    await page
+      .getByLabel("Model")
+      .getByText(/globex\/fast/)
+      .first()
+      .waitFor({ state: "attached" })
+    await page.getByRole("textbox", { name: "Prompt" }).fill("one two three")
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await page
+      .getByRole("article", { name: "Message 1" })
+      .getByText(/finish reason stop/)
+      .waitFor()
+    await page.getByRole("region", { name: "Request" }).getByText("Route", { exact: true }).click()
+    await page.getByRole("table", { name: "Candidates, in the order of calling" }).getByText("gamma").waitFor()
   })
 
   it.effect(

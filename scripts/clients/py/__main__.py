@@ -24,8 +24,7 @@ from provider import Provider  # noqa: E402
 from tap import Tap  # noqa: E402
 
 
-# A generated client is checked too. It has no row among the libraries.
-NAMES = [*results.CLIENTS, "generated"]
+NAMES = [*results.CLIENTS, results.GENERATED]
 
 
 def arguments() -> argparse.Namespace:

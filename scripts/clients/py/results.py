@@ -20,6 +20,8 @@ CLIENTS = {
     "responses": ["openai"],
     "agentsresponses": ["openai-agents"],
 }
+# A client that a generator makes is checked too. It has no row among the libraries.
+GENERATED = "generated"
 # The others speak chat completions.
 APIS = {"anthropic": "Messages", "responses": "Responses", "agentsresponses": "Responses"}
 

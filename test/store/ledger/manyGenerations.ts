@@ -80,5 +80,17 @@ export const queries: ReadonlyArray<Partial<GenerationQuery>> = [
   { keyId: "key_rare", error: "any" },
   { model: "m1", error: "rare" },
   { ownerId: "usr_1", fallbackUsed: true },
-  { keyId: "key_1", error: "any", fromMs: 5, toMs: 6 }
+  { keyId: "key_1", error: "any", fromMs: 5, toMs: 6 },
+  // What an end means.
+  { error: "none", cancelled: false },
+  { error: "none", cancelled: false, keyId: "key_rare" },
+  { error: "none", cancelled: false, model: "rare" },
+  { cancelled: true, keyId: "key_1" },
+  // Two filters of which one alone selects few.
+  { fallbackUsed: true, model: "rare" },
+  { cacheHit: true, model: "m1" },
+  { attempted: "beta", error: "any" },
+  { attempted: "gone", keyId: "key_2" },
+  { status: 200, ownerId: "usr_rare" },
+  { status: 502, model: "m1" }
 ]

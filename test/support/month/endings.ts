@@ -21,17 +21,17 @@ const models: ReadonlyArray<readonly [weight: number, model: string]> = [
 ]
 
 const kinds = [
-  [765, "answered"],
+  [848, "answered"],
   [90, "cached"],
-  [25, "retried"],
-  [50, "fell_back"],
-  [20, "skipped"],
-  [12, "failed"],
-  [8, "timed_out"],
-  [8, "limited"],
-  [10, "left"],
-  [6, "cut"],
-  [6, "continued"]
+  [12, "retried"],
+  [20, "fell_back"],
+  [8, "skipped"],
+  [5, "failed"],
+  [3, "timed_out"],
+  [3, "limited"],
+  [6, "left"],
+  [2, "cut"],
+  [3, "continued"]
 ] as const
 type Kind = (typeof kinds)[number][1]
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import results
 from gateway import ROOT
 from harness import Unexpected, World, case, expect
 
@@ -21,7 +22,7 @@ def run(directory: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
-@case("generated", "client", wire=False)
+@case(results.GENERATED, "client", wire=False)
 def compiles_and_works(world: World) -> None:
     """a generated client compiles and works without casts: keys, chat whole and streamed, errors, lists"""
     directory = Path(tempfile.mkdtemp(prefix="tollgate-generated-"))
