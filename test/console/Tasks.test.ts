@@ -130,6 +130,16 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console 
     await page.getByRole("table", { name: "Requests" }).getByText("watched").waitFor()
   })
 
+  task("rotates one of 5,000 keys", 5, async ({ page }) => {
+    await openPage(page, "Keys")
+    await page.getByRole("searchbox", { name: "Search" }).fill("research 2004")
+    await page.getByRole("button", { name: /^rotate research 2004$/i }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Make a new secret" }).click()
+    assert.match((await dialog.locator("[data-secret]").textContent()) ?? "", /^tg-/)
+    await dialog.getByRole("button", { name: "I have stored it" }).click()
+  })
+
   task("grants a user a budget", 3, async ({ page }) => {
     await openPage(page, "Users")
     const address = addressOf(7)
