@@ -32,6 +32,7 @@ import * as UsageRoutes from "./http/endpoints/Usage.ts"
 import * as UserRoutes from "./http/endpoints/Users.ts"
 import * as WebhookRoutes from "./http/endpoints/Webhooks.ts"
 import * as Validation from "./http/body/Validation.ts"
+import { sectionsOf, variablesOf } from "./settings/FileForm.ts"
 import { type SettingsShape } from "./Settings.ts"
 
 /** All routes with their middleware. Needs the gateway, sign-in and a router. */
@@ -59,7 +60,15 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         UsageRoutes.layers,
         KeyRoutes.layers,
         AdminRoutes.layer,
-        AdminSettingsRoutes.layer(settings),
+        AdminSettingsRoutes.layer({
+          file: settings.origin?.file ?? null,
+          sections: sectionsOf(settings),
+          variables: variablesOf(settings),
+          sources: Object.fromEntries([
+            ...(settings.origin?.members ?? []).map((member) => [member, "file" as const]),
+            ...(settings.origin?.variables ?? []).map((name) => [name, "environment" as const])
+          ])
+        }),
         SeriesRoutes.layer,
         AuthRoutes.layer(settings.auth),
         MeRoutes.layer,

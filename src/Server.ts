@@ -10,7 +10,7 @@ import * as SessionsMemory from "./store/people/SessionsMemory.ts"
 import * as UsersMemory from "./store/people/UsersMemory.ts"
 import * as IdempotencyMemory from "./store/idempotency/IdempotencyMemory.ts"
 import * as ResponsesMemory from "./store/responses/ResponsesMemory.ts"
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Queue, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/signin/AccessTokens.ts"
@@ -81,6 +81,9 @@ import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/transport/Transport.ts"
 import { routes } from "./Routes.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
+import { differences } from "./settings/Differences.ts"
+import { type ReloadReport, SettingsReload } from "./gateway/admin/SettingsReload.ts"
+import * as Workers from "./Workers.ts"
 import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
 import * as OutageMemory from "./store/outages/OutageMemory.ts"
@@ -200,19 +203,44 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   const { drain } = yield* Lifecycle
   const { shutdown } = yield* Listener
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Effect.Services<ReturnType<typeof application>>>())
-  const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
+  const asked = yield* Queue.unbounded<Deferred.Deferred<ReloadReport>>()
+  const ask = Effect.flatMap(Deferred.make<ReloadReport>(), (asker) =>
+    Effect.andThen(Queue.offer(asked, asker), Deferred.await(asker))
+  )
+  const reloading = Context.add(
+    services,
+    SettingsReload,
+    Effect.tap(ask, ({ isReloaded }) => (isReloaded ? Workers.hangUpOthers : Effect.void))
+  )
+  const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), reloading)
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the request's span, once sampling is decided.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => Effect.andThen(drain, shutdown))
-  yield* Swappable.onHangup(
-    Effect.flatMap(Settings.reload, (fresh) => swap(build(reloaded(started, fresh)))).pipe(
-      Effect.andThen(Effect.logInfo("the settings file was reloaded")),
-      Effect.catchTag("SettingsError", (error) =>
-        Effect.logError(`the settings file was not reloaded, the current settings stay in force: ${error.message}`)
+  let current = started
+  /** Runs on the server's own fiber, so that nothing of a request stays in the new application. */
+  const reload = Effect.gen(function* () {
+    const fresh = yield* Settings.reload
+    const next = reloaded(started, fresh)
+    yield* swap(build(next))
+    const changed = differences(current, next)
+    current = next
+    yield* Effect.logInfo("the settings file was reloaded")
+    return { isReloaded: true, changed, needsRestart: differences(next, fresh), faults: [] }
+  }).pipe(
+    Effect.catchTag("SettingsError", (error) =>
+      Effect.as(
+        Effect.logError(`the settings file was not reloaded, the current settings stay in force: ${error.message}`),
+        { isReloaded: false, changed: [], needsRestart: [], faults: error.faults }
       )
     )
   )
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.flatMap(Queue.take(asked), (asker) => Effect.flatMap(reload, (report) => Deferred.succeed(asker, report)))
+    )
+  )
+  yield* Swappable.onHangup(Effect.asVoid(ask))
 })
 
 /** Circuits are logged, and events told to webhooks if there are any. */

@@ -18,6 +18,7 @@ import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
 import { changed, unknownModels } from "./settings/providers/PresetsSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
+import { originOf, type SettingsOrigin } from "./settings/Origin.ts"
 import { readConfig } from "./settings/ReadConfig.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
@@ -122,6 +123,8 @@ export interface SettingsShape {
   readonly auth: SignInSettings
   /** `server` in the file. */
   readonly server: ServerSettings
+  /** What was set, and where; absent: nothing, or unknown. */
+  readonly origin?: SettingsOrigin
 }
 
 /** The settings if nothing is configured. */
@@ -180,7 +183,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
       return yield* new SettingsError({ faults: all.flatMap((part) => (Result.isFailure(part) ? part.failure : [])) })
     }
     const { environment, telemetry, vendors, file } = decoded.success
-    const settings = compose(environment, telemetry, vendors, file, source.isTerminal)
+    const composed = compose(environment, telemetry, vendors, file, source.isTerminal)
+    const settings: SettingsShape = { ...composed, ...originOf(config, env) }
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
     const unknown = vendors.flatMap((vendor) => unknownModels(vendor, file.presets))
     const refused = [

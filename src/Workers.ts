@@ -61,6 +61,9 @@ const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
   }
 })
 
+/** In a worker: has all workers read the settings file again. */
+export const hangUpOthers = Effect.sync(() => void (cluster.isWorker && process.kill(process.ppid, "SIGHUP")))
+
 const forwardHangup = Effect.acquireRelease(
   Effect.sync(() => {
     const forward = () => {

@@ -29,10 +29,14 @@ const exampleEnv = { ...secretsOfExample, GOOGLE_CLIENT_ID: "client", SMS_ACCOUN
 
 const oneModel = "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 2 } }]"
 
+/** The values, without where they were set. */
+const valuesOf = (source: Parameters<typeof Settings.load>[0]) =>
+  Effect.map(Settings.load(source), ({ origin: _origin, ...values }) => values)
+
 describe("defaults", () => {
   it.effect("hold when nothing is set", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Settings.load(sourceOf({})), defaultSettings)
+      assert.deepStrictEqual(yield* valuesOf(sourceOf({})), defaultSettings)
     })
   )
 
@@ -104,11 +108,8 @@ describe("defaults", () => {
   it.effect("hold for empty variables, an empty file and empty sections", () =>
     Effect.gen(function* () {
       const env = { TOLLGATE_PORT: "", OPENAI_API_KEY: "", TOLLGATE_CONFIG: "", TOLLGATE_ANYTHING: "" }
-      assert.deepStrictEqual(yield* Settings.load(sourceOf(env, "# nothing\n")), defaultSettings)
-      assert.deepStrictEqual(
-        yield* Settings.load(sourceOf({}, "providers:\ncache:\nmarkup:\nauth:\n")),
-        defaultSettings
-      )
+      assert.deepStrictEqual(yield* valuesOf(sourceOf(env, "# nothing\n")), defaultSettings)
+      assert.deepStrictEqual(yield* valuesOf(sourceOf({}, "providers:\ncache:\nmarkup:\nauth:\n")), defaultSettings)
     })
   )
 
@@ -186,7 +187,7 @@ describe("defaults", () => {
 describe("what is set", () => {
   it.effect("in the environment", () =>
     Effect.gen(function* () {
-      const settings = yield* Settings.load(
+      const settings = yield* valuesOf(
         sourceOf({
           TOLLGATE_HOST: "::",
           TOLLGATE_PORT: "0",
@@ -232,7 +233,7 @@ describe("what is set", () => {
 
   it.effect("in the file, over the defaults, a tier in part", () =>
     Effect.gen(function* () {
-      const settings = yield* Settings.load(
+      const settings = yield* valuesOf(
         sourceOf(
           {},
           `
@@ -571,7 +572,7 @@ describe("secrets", () => {
 
   it.effect("of good settings never print", () =>
     Effect.gen(function* () {
-      const settings = yield* Settings.load(sourceOf(env, example))
+      const settings = yield* valuesOf(sourceOf(env, example))
       const printed = [JSON.stringify(settings), inspect(settings, { depth: 20, showHidden: true })]
       for (const text of printed) assert.notInclude(text, "hunter2")
       const [alpha] = settings.providers
@@ -696,7 +697,7 @@ it.effect("layerTest gives the defaults with overrides, and reads nothing", () =
 describe("the example file", () => {
   it.effect("loads once its variables are set", () =>
     Effect.gen(function* () {
-      const settings = yield* Settings.load(sourceOf(exampleEnv, example))
+      const settings = yield* valuesOf(sourceOf(exampleEnv, example))
       assert.strictEqual(settings.providers[0]?.slug, "alpha")
       assert.deepStrictEqual(settings.auth, {
         ...defaultSettings.auth,
@@ -722,7 +723,7 @@ describe("the example file", () => {
   it.effect("shows the defaults of everything but providers, webhooks and sign-in", () =>
     Effect.gen(function* () {
       const { providers, auth, webhooks } = defaultSettings
-      const settings = yield* Settings.load(sourceOf(exampleEnv, example))
+      const settings = yield* valuesOf(sourceOf(exampleEnv, example))
       assert.deepStrictEqual({ ...settings, providers, auth, webhooks }, defaultSettings)
     })
   )

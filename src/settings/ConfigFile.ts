@@ -120,6 +120,10 @@ export interface ConfigFile {
 }
 
 export interface ReadConfig {
+  /** The path of the file, if there is one. */
+  readonly file?: string
+  /** The members that a valid file sets, such as `routing.retries`. */
+  readonly members?: ReadonlyArray<string>
   readonly decoded: Result.Result<ConfigFile, Faults>
   /** Variables that the file refers to. */
   readonly referred: ReadonlySet<string>
@@ -172,12 +176,19 @@ export const decodeConfig = (file: string, source: string, env: EnvironmentVaria
       .map((entry) => member(entry, "slug").value)
       .filter(Predicate.isString)
   )
-  if (unfilled.length === 0) return { decoded, referred: names, slugs }
+  if (unfilled.length === 0) return { file, members: membersOf(value), decoded, referred: names, slugs }
   // A failed reference is one fault: the fault of the value that it left behind is dropped.
   const atReferences = new Set(unfilled.map(({ setting }) => setting))
   const others = Result.isFailure(decoded) ? decoded.failure.filter(({ setting }) => !atReferences.has(setting)) : []
   return failedConfig([...unfilled, ...others], names, slugs)
 }
+
+/** The sections, and the members of those that have members, two levels deep. */
+const membersOf = (value: object, path = "", depth = 0): ReadonlyArray<string> =>
+  Object.entries(value).flatMap(([name, inner]) => {
+    const at = path === "" ? name : `${path}.${name}`
+    return Predicate.isObject(inner) && depth < 2 ? membersOf(inner, at, depth + 1) : [at]
+  })
 
 /** An invalid file, with the facts that are known anyway. */
 export const failedConfig = (

@@ -2,6 +2,7 @@
  * The settings that a reload changes: those that no open store and no listening port depends on.
  */
 import { type SettingsShape } from "../Settings.ts"
+import { type SettingsOrigin } from "./Origin.ts"
 
 /** The settings after a reload: reloadable members from the file, the rest from the start. */
 export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
@@ -15,5 +16,19 @@ export const reloaded = (started: SettingsShape, fresh: SettingsShape): Settings
   idempotency: fresh.idempotency,
   responses: fresh.responses,
   privacy: fresh.privacy,
-  auth: fresh.auth
+  auth: fresh.auth,
+  ...(fresh.origin === undefined ? {} : { origin: originOf(started, fresh.origin) })
+})
+
+/** The sections that hold after a reload. `cache.max_entries` does not. */
+const isReloaded = (member: string): boolean =>
+  /^(?:providers|presets|aliases|routing|tiers|cache|markup|idempotency|responses|privacy|auth)(?:\.|$)/.test(member) &&
+  member !== "cache.max_entries"
+
+const originOf = (started: SettingsShape, fresh: SettingsOrigin): SettingsOrigin => ({
+  ...fresh,
+  members: [
+    ...fresh.members.filter(isReloaded),
+    ...(started.origin?.members ?? []).filter((member) => !isReloaded(member))
+  ]
 })

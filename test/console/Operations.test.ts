@@ -1,11 +1,14 @@
 /**
- * The pages for operations: webhooks with a real receiver, the audit trail, refused credentials.
+ * The pages for operations: webhooks with a real receiver, the audit trail, refused credentials,
+ * and the settings with their reload.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { once } from "node:events"
+import { writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
+import { join } from "node:path"
 import { Sql } from "../../src/store/sql/Sql.ts"
 import * as DeadLetterSql from "../../src/store/webhooks/DeadLetterSql.ts"
 import { DeadLetterStore } from "../../src/store/webhooks/DeadLetterStore.ts"
@@ -49,7 +52,10 @@ const receiver = Layer.effect(
 )
 
 const secret = "a secret that both sides know"
-const configOf = (url: string) => ({ webhooks: [{ url, secret, events: ["budget.exhausted"] }] })
+const configOf = (url: string, more: object = {}) => ({
+  webhooks: [{ url, secret, events: ["budget.exhausted"] }],
+  ...more
+})
 
 /** A gateway on Postgres with a webhook, and two events for it that were given up. */
 const world = Layer.unwrap(
@@ -151,5 +157,38 @@ layer(world, { timeout: "90 seconds", excludeTestServices: true })("the console,
     assert.isFalse(await isTooWide(page))
     assert.deepStrictEqual(await barriers(page), [])
     assert.notInclude(await page.content(), "tg-wrong")
+  })
+
+  walks("reloads the settings file by a button, and shows every fault of a faulty one", wide, async (walker, hook) => {
+    const { gateway, page } = walker
+    const write = (more: object) =>
+      writeFileSync(join(gateway.directory, "tollgate.yaml"), JSON.stringify(configOf(hook.url, more)))
+    await enter(page, gateway)
+    await openPage(page, "Settings")
+    await page.getByRole("heading", { name: "tiers", exact: true }).waitFor()
+    const shown = async () => (await page.locator(".settings").textContent()) ?? ""
+    assert.include(await shown(), "monthly_budget_usd5")
+    assert.include(await shown(), "lease_seconds150")
+    assert.notInclude(await shown(), secret)
+    assert.deepStrictEqual(await barriers(page), [])
+
+    const reload = page.getByRole("button", { name: "Reload the file" })
+    write({ tiers: { free: { monthly_budget_usd: 1.5 } }, server: { max_requests: 77 } })
+    await reload.click()
+    await page.getByText("tiers.free.monthly_budget_usd").waitFor()
+    await page.getByText("server.max_requests").waitFor()
+    await page.locator(".settings").getByText("1.5", { exact: true }).waitFor()
+    assert.notInclude(await shown(), "max_requests77")
+
+    write({ routing: { retris: 1 }, cache: { ttl_seconds: 0 } })
+    await reload.click()
+    await page.getByRole("heading", { name: "Not reloaded: 2 faults" }).waitFor()
+    await page.getByText("routing.retris").waitFor()
+    await page.getByText("cache.ttl_seconds").first().waitFor()
+    assert.include(await shown(), "monthly_budget_usd1.5")
+    assert.deepStrictEqual(await barriers(page), [])
+
+    await openPage(page, "Audit")
+    assert.strictEqual(await page.getByRole("row").filter({ hasText: "settings.reload" }).count(), 2)
   })
 })

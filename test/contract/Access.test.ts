@@ -64,6 +64,7 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /v1/admin/providers": "admin",
   "GET /v1/admin/providers/{slug}": "admin",
   "GET /v1/admin/settings": "admin",
+  "POST /v1/admin/settings/reload": "admin",
   "GET /v1/admin/webhooks": "admin",
   "GET /v1/admin/webhooks/deliveries": "admin",
   "GET /v1/admin/webhooks/dead-letters": "admin",

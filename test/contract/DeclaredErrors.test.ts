@@ -42,6 +42,7 @@ const ofAdmins = [
   "GET /v1/admin/providers",
   "GET /v1/admin/providers/1",
   "GET /v1/admin/settings",
+  "POST /v1/admin/settings/reload",
   "GET /v1/admin/audit",
   "GET /v1/admin/refused-credentials",
   "GET /v1/admin/webhooks",
@@ -75,7 +76,7 @@ const byCode = ["POST /auth/register/email/start", "POST /auth/register/email/ve
 const byOAuth = ["GET /auth/oauth/google/start", "GET /auth/oauth/google/callback"]
 const oneGeneration = ofKeys.concat(ofAdmins, ofUsers).filter((endpoint) => endpoint.includes("generations/1"))
 const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter(
-  (endpoint) => /^(?:POST|PATCH)/.test(endpoint) && !endpoint.endsWith("dead-letters/1/retry")
+  (endpoint) => /^(?:POST|PATCH)/.test(endpoint) && !/dead-letters\/1\/retry$|settings\/reload$/.test(endpoint)
 )
 
 /**

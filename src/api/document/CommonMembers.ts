@@ -213,7 +213,6 @@ export const commonMembers = {
   saved_usd: usd("What answers from the gateway's cache would have cost"),
   scopes: "What the key may be used for.",
   sent_at: time("When it was sent"),
-  settings: "The settings, under the names of the settings file. A secret is `(hidden)`.",
   settled_usd: usd("What was charged in the end"),
   signed_in_by: "How the session began.",
   slug: "The short name of the provider.",

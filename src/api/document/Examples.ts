@@ -164,9 +164,6 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "ownedModels.list": { response: models },
   "adminProviders.list": { response: { object: "list", data: [provider] } },
   "adminProviders.get": { response: { ...provider, outages: [outage] } },
-  "adminSettings.read": {
-    response: { object: "settings", settings: { port: 8_787, cache: { when: "deterministic" } } }
-  },
   ...operationExamples,
   "auth.start": {
     request: { email: "ann@example.com" },

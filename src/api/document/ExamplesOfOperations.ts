@@ -39,6 +39,24 @@ export const operationExamples = {
       has_more: false
     }
   },
+  "adminSettings.read": {
+    response: {
+      object: "settings",
+      file: "./tollgate.yaml",
+      settings: { cache: { when: "deterministic", ttl_seconds: 600 } },
+      environment: { TOLLGATE_PORT: 8_787 },
+      sources: { "cache.ttl_seconds": "file" }
+    }
+  },
+  "adminSettings.reload": {
+    response: {
+      object: "settings_reload",
+      reloaded: true,
+      changed: ["cache.ttl_seconds"],
+      needs_restart: ["server.max_requests"],
+      faults: []
+    }
+  },
   "adminWebhooks.list": {
     response: {
       object: "list",

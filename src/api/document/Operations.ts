@@ -87,7 +87,14 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
   "ownedGenerations.get": words("Reads a generation of one of the user's keys.", "The generation."),
   "ownedGenerations.list": words(`Lists the generations of the user's keys. ${list}`, "A page of generations."),
   "adminModels.list": words("Lists every model of every provider, whatever keys may use.", "The models."),
-  "adminSettings.read": words("Reads the settings in force, under the names of the settings file.", "The settings."),
+  "adminSettings.read": words(
+    "Reads the settings in force, under the names and in the units of the settings file, and where each was set.",
+    "The settings."
+  ),
+  "adminSettings.reload": words(
+    "Reads the settings file again, as SIGHUP does. A faulty file changes nothing.",
+    "What changed, what needs a restart, or every fault."
+  ),
   "ownedModels.list": words(
     "Lists all models with prices, context and data policies, and the aliases. Which of them a key may use is the key's whitelist.",
     "The models."

@@ -1,18 +1,59 @@
 /**
- * The endpoint that shows the settings in force. It hides all secrets, the values of providers'
- * headers and query parameters, and the user and password in a URL. A value that is neither plain
- * data nor a regular expression is hidden too, so that a new kind of setting cannot leak.
+ * The endpoints that show and reload the settings in force. They hide all secrets, the values of
+ * providers' headers and query parameters, and the user and password in a URL. A value that is
+ * neither plain data nor a regular expression is hidden too, so that a new kind of setting cannot
+ * leak.
  */
 import { Effect, Redacted, String as Str } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { SettingsReload } from "../../gateway/admin/SettingsReload.ts"
+import { AuditLog } from "../../gateway/telemetry/Audit.ts"
 
-/** `settings`: the settings in force. */
-export const layer = (settings: object) =>
-  HttpApiBuilder.group(Api, "adminSettings", (handlers) => {
-    const report = { object: "settings" as const, settings: shownMembers({ ...settings }) }
-    return Effect.succeed(handlers.handle("read", () => Effect.succeed(report)))
-  })
+export interface ShownSettings {
+  readonly file: string | null
+  /** The sections of the settings file. */
+  readonly sections: Members
+  readonly variables: Members
+  readonly sources: Readonly<Record<string, "file" | "environment">>
+}
+
+export const layer = ({ file, sections, sources, variables }: ShownSettings) =>
+  HttpApiBuilder.group(
+    Api,
+    "adminSettings",
+    Effect.fnUntraced(function* (handlers) {
+      const { audit } = yield* AuditLog
+      const reload = yield* SettingsReload
+      const report = {
+        object: "settings" as const,
+        file,
+        settings: shownMembers(sections),
+        environment: shownMembers(variables),
+        sources
+      }
+      return handlers
+        .handle("read", () => Effect.succeed(report))
+        .handle("reload", () =>
+          Effect.gen(function* () {
+            const { changed, faults, isReloaded, needsRestart } = yield* reload
+            yield* audit({
+              action: "settings.reload",
+              target: null,
+              outcome: isReloaded ? "done" : "refused",
+              details: isReloaded ? { members: changed } : { cause: "SettingsError" }
+            })
+            return {
+              object: "settings_reload" as const,
+              reloaded: isReloaded,
+              changed,
+              needs_restart: needsRestart,
+              faults
+            }
+          })
+        )
+    })
+  )
 
 const HIDDEN = "(hidden)"
 

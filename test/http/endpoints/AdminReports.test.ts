@@ -123,7 +123,15 @@ it.effect("the settings in force: names as in the file, and no secret in any pla
   Effect.gen(function* () {
     const { body, text } = yield* readAsAdmin("/v1/admin/settings")
     assert.strictEqual(body.object, "settings")
-    assert.deepInclude(body.settings, { port: 8787, redis_url: null, database_url: "(hidden)", admin_key: "(hidden)" })
+    assert.deepInclude(body.environment, {
+      TOLLGATE_PORT: 8787,
+      REDIS_URL: null,
+      DATABASE_URL: "(hidden)",
+      TOLLGATE_ADMIN_KEY: "(hidden)"
+    })
+    assert.strictEqual(body.settings.tiers.free.monthly_budget_usd, 5)
+    assert.strictEqual(body.settings.ledger.lease_seconds, 150)
+    assert.deepStrictEqual([body.file, body.sources], [null, {}])
     assert.deepInclude(body.settings.routing, { default_sort: "price", hedge_after_ms: null })
     assert.strictEqual(body.settings.tiers.free.requests_per_minute, 20)
     assert.deepInclude(body.settings.providers[0], {
