@@ -82,6 +82,6 @@ export class Api extends HttpApi.make("tollgate")
       title: "tollgate",
       version,
       description:
-        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; OpenAI's Responses API; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; OpenAI's Responses API; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation. People use the [console](/console)."
     })
   ) {}

@@ -129,6 +129,7 @@ const Whoami = ({ current }: { readonly current: Session }) => {
   return (
     <div class="whoami">
       <span class="quiet">{who}</span>
+      <a href="/docs">API reference</a>
       <Choice
         legend="Colours"
         value={chosen}

@@ -23,10 +23,24 @@ export class Failure extends Error {
     return this.status === 405 || (this.status === 404 && this.body.code === "route_not_found")
   }
 
-  /** The fault of a member of the body, if any. */
+  readonly #atFields = new Set<string>()
+
+  /** The fault of a member of the body, if any. Its field shows it, and the form not again. */
   faultOf(member: string): string | undefined {
-    if (this.body.param === member) return this.message
-    return this.detail.find(({ loc }) => loc[1] === member)?.msg
+    const fault = this.body.param === member ? this.message : this.detail.find(({ loc }) => loc[1] === member)?.msg
+    if (fault !== undefined) this.#atFields.add(member)
+    return fault
+  }
+
+  /** What no field shows. */
+  get rest(): string | undefined {
+    const { param } = this.body
+    const isShown = (member: unknown): boolean => typeof member === "string" && this.#atFields.has(member)
+    const others = this.detail.filter(({ loc }) => !isShown(loc[1]))
+    if (this.detail.length > 0 && others.length < this.detail.length) {
+      return others.length === 0 ? undefined : others.map(({ msg }) => msg).join(" ")
+    }
+    return isShown(param) ? undefined : this.message
   }
 }
 

@@ -163,8 +163,14 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
 
   walks("refuses a wrong code of an SMS in the words of the gateway", narrow, async ({ expectError, page }) => {
     expectError("401")
+    expectError("422")
     await page.goto("/console")
     await page.getByRole("button", { name: "SMS" }).click()
+    await page.getByLabel("Phone number").fill("+1")
+    await page.getByRole("button", { name: "Send me a code" }).click()
+    await page.locator(".field.wrong [role=alert]").waitFor()
+    // At its field only.
+    assert.strictEqual(await page.getByRole("alert").count(), 1)
     await page.getByLabel("Phone number").fill("+1 202 555 0123")
     await page.getByRole("button", { name: "Send me a code" }).click()
     await page.getByLabel("Code").fill("000000")

@@ -19,7 +19,13 @@ const Frame = ({ children, fault, hint, id, label }: FrameProps) => (
     {children}
     {fault === undefined && hint === undefined ? null : (
       <p class="hint" id={`${id}-hint`} role={fault === undefined ? undefined : "alert"}>
-        {fault ?? hint}
+        {fault === undefined || hint === undefined ? (
+          (fault ?? hint)
+        ) : (
+          <>
+            {fault} ({hint})
+          </>
+        )}
       </p>
     )}
   </div>

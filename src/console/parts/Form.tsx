@@ -47,9 +47,9 @@ export const Form = ({ action, children, of, onCancel, onSubmit, tone = "primary
     }}
   >
     {children}
-    {of.failure === undefined ? null : (
+    {of.failure?.rest === undefined ? null : (
       <p class="alert" role="alert">
-        {of.failure.message}
+        {of.failure.rest}
       </p>
     )}
     <footer>

@@ -52,7 +52,7 @@ export const Report = ({ empty, of }: { readonly of: Usage; readonly empty: Comp
       ) : (
         <>
           <ByDay of={of} />
-          <div class="columns">
+          <div class="columns broad">
             {parts.map((part) => (
               <Groups key={part.title} of={part} />
             ))}

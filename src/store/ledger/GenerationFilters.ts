@@ -26,9 +26,18 @@ export const matching = (sql: PgClient.PgClient, table: Table, query: Generation
     ...ownerIds.map((one) => newest([sql`owner_id = ${one}`])),
     ...requestIds.map((one) => newest([sql`receipt->'request'->>'id' = ${one}`]))
   ]
-  /** The last one that was called, or one before it. */
+  const isSelective = query.keyId !== null || query.ownerId !== undefined || query.model !== undefined
+  /**
+   * The last one that was called, or one before it. With a key, an owner or a model Postgres
+   * chooses from which side it looks; by itself the provider's own rows are in the right order.
+   */
   const attempted = (provider: string) => [
     newest([sql`provider = ${provider}`]),
+    isSelective
+      ? newest([sql`id IN (SELECT id FROM attempted_providers WHERE provider = ${provider})`])
+      : called(provider)
+  ]
+  const called = (provider: string) =>
     sql`(SELECT one.id FROM attempted_providers AS called
       CROSS JOIN LATERAL (SELECT id FROM ${name} WHERE ${sql.and([sql`id = called.id`, ...conditions])}) AS one
       WHERE ${sql.and([
@@ -37,7 +46,6 @@ export const matching = (sql: PgClient.PgClient, table: Table, query: Generation
         sql`called.id BETWEEN (SELECT min(id) FROM ${name}) AND (SELECT max(id) FROM ${name})`,
         ...idConditions(sql, "called.id", query)
       ])} ORDER BY called.id DESC LIMIT ${limit})`
-  ]
   if (query.among !== undefined) {
     const parts = among(query.among)
     return parts.length === 0 ? sql`NULL` : joined(parts)

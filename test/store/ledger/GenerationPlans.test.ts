@@ -12,8 +12,8 @@ import { freshDatabase } from "../../support/Postgres.ts"
 import { addPartition, fillWith, indexesBuilt, queries } from "./manyGenerations.ts"
 
 const ROWS = 20_000
-/** A page of 50 and its margin. */
-const MOST_READ = 500
+/** A page of 50, its margin, and the rows between that only one of two common filters selects. */
+const MOST_READ = 1_000
 const filled = Effect.gen(function* () {
   const context = yield* Layer.build(Sql.layerPostgres({ url: yield* freshDatabase }))
   const sql = Context.get(context, PgClient.PgClient)

@@ -91,6 +91,11 @@ export const queries: ReadonlyArray<Partial<GenerationQuery>> = [
   { cacheHit: true, model: "m1" },
   { attempted: "beta", error: "any" },
   { attempted: "gone", keyId: "key_2" },
+  { attempted: "beta", ownerId: "usr_rare" },
+  { attempted: "beta", keyId: "key_rare" },
+  { attempted: "beta", model: "m1" },
+  { attempted: "gone", ownerId: "usr_2" },
+  { attempted: nobody, ownerId: "usr_2" },
   { status: 200, ownerId: "usr_rare" },
   { status: 502, model: "m1" }
 ]
