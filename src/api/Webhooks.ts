@@ -75,7 +75,7 @@ export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
     HttpApiEndpoint.get("deliveries", "/v1/admin/webhooks/deliveries", {
       query: {
         limit: limit(100, 20),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9]{1,15}$/))).annotate({
+        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9]{1,15}$/u))).annotate({
           description: "`next_cursor` of the page before."
         }),
         state: described(Schema.optionalKey(Schema.Literals(states)), "Only deliveries in this state."),

@@ -1,7 +1,7 @@
 /** An operator in the console: sign-in with the admin key, the overview, and the life of a key. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { adminKeyField, barriers, Console, enter, isTooWide, openPage } from "./browser.ts"
+import { adminKeyField, barriers, Console, enter, openPage } from "./browser.ts"
 
 const wide = { width: 1_440, theme: "light" } as const
 
@@ -196,29 +196,4 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     )
     assert.isBelow(Number(await page.evaluate("moved")), 0.02)
   })
-
-  // Both themes and both widths, each once. Only colours depend on the theme.
-  for (const { rules, theme, width } of [
-    { width: 360, theme: "dark", rules: undefined },
-    { width: 1_440, theme: "light", rules: ["color-contrast"] }
-  ] as const) {
-    walks(`keeps nobody out at ${width} px, ${theme}`, { width, theme }, async ({ gateway, page }) => {
-      await enter(page, gateway)
-      for (const title of [
-        "Overview",
-        "Usage",
-        "Requests",
-        "Keys",
-        "Users",
-        "Providers",
-        "Settings",
-        "Playground",
-        "Privacy"
-      ]) {
-        await openPage(page, title)
-        assert.deepStrictEqual(await barriers(page, rules), [], title)
-        assert.isFalse(await isTooWide(page), `${title} is wider than the window`)
-      }
-    })
-  }
 })

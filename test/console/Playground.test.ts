@@ -38,10 +38,10 @@ const world = Layer.unwrap(
         Console.layer({
           providers: [
             provider("alpha", upstream.url, [
-              ["dear", 5],
-              ["small", 0.15]
+              ["dear", 0.1],
+              ["small", 0.01]
             ]),
-            provider("beta", upstream.url, [["broken", 1]])
+            provider("beta", upstream.url, [["broken", 0.05]])
           ],
           routing: { retries: 0 }
         })
@@ -111,7 +111,7 @@ layer(world, { timeout: "90 seconds" })("the playground", (it) => {
       // Three clicks and a prompt: the page, a key, Send. The cheapest model is chosen.
       await page.getByRole("navigation").getByRole("link", { name: "Playground" }).click()
       await borrow(page)
-      await page.getByLabel("Model").getByText("acme/small · $0.15 / $0.60").waitFor({ state: "attached" })
+      await page.getByLabel("Model").getByText("acme/small · $0.01 / $0.04").waitFor({ state: "attached" })
       assert.strictEqual(await page.getByLabel("Model").inputValue(), "acme/small")
       await prompt(page).fill("One")
       await press(page, "Send")

@@ -10,20 +10,27 @@ import { chats, requestsWorld } from "./requestsWorld.ts"
 
 const wide = { width: 1_440, theme: "light" } as const
 
-/** Calls of a new key, one after the other. */
+const readAs = async <A>(gateway: Gateway, path: string): Promise<A> => {
+  const read = gateway.send(path, { headers: { "x-admin-key": gateway.adminKey } })
+  return JSON.parse((await Effect.runPromise(read)).text) as A
+}
+
+/** Calls of a new key, one after the other, until the list has them. */
 const callAs = async (gateway: Gateway, name: string, bodies: ReadonlyArray<Readonly<Record<string, unknown>>>) => {
   const { id, key } = await Effect.runPromise(gateway.issueKey({ name }))
-  return { keyId: id, calls: await chats(gateway, key, bodies) }
+  const calls = await chats(gateway, key, bodies)
+  // Refusals are written after their answers.
+  for (const call of calls) {
+    if (call === undefined) continue
+    const path = `/v1/admin/requests?request_id=${call.requestId}`
+    while ((await readAs<{ readonly data: ReadonlyArray<unknown> }>(gateway, path)).data.length === 0);
+  }
+  return { keyId: id, calls }
 }
 
 const rowsOf = (page: Page) => page.getByRole("table", { name: "Requests" }).locator("tbody tr")
 const search = (page: Page) => page.getByRole("searchbox", { name: "Search" })
 const shows = (page: Page, requests: string) => page.getByRole("heading", { name: requests, exact: true }).waitFor()
-
-const readAs = async <A>(gateway: Gateway, path: string): Promise<A> => {
-  const read = gateway.send(path, { headers: { "x-admin-key": gateway.adminKey } })
-  return JSON.parse((await Effect.runPromise(read)).text) as A
-}
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(done))"
 

@@ -290,10 +290,10 @@ it("parameters declare what they accept: bounds and defaults of numbers, pattern
       { type: "integer", minimum: 1, maximum: 100, default: 20 },
       { type: "integer", minimum: 1, maximum: 1000, default: 100 }
     ],
-    cursor: ["gen", "(gen|ref)", "key", "dlv", "usr"].map((prefix) => ({
-      type: "string",
-      pattern: `^${prefix}_[0-9a-f]{32}$`
-    })),
+    cursor: [
+      ...["gen", "(gen|ref)", "key", "dlv", "usr", "aud"].map((prefix) => `^${prefix}_[0-9a-f]{32}$`),
+      "^[0-9]{1,15}$"
+    ].map((pattern) => ({ type: "string", pattern })),
     from: [moment, { anyOf: [moment, day] }],
     to: [moment, { anyOf: [moment, day] }],
     "idempotency-key": [{ type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" }]

@@ -21,6 +21,7 @@ export const SearchField = ({ hint, label, onEnter, onValue, placeholder, value 
   const [text, setText] = useState(value)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const sent = useRef(value)
+  const input = useRef<HTMLInputElement>(null)
   const latest = useRef(onValue)
   latest.current = onValue
   // Another value than the one sent comes from Back, or from a button that clears the filters.
@@ -42,12 +43,15 @@ export const SearchField = ({ hint, label, onEnter, onValue, placeholder, value 
       onSubmit={(event) => {
         event.preventDefault()
         clearTimeout(timer.current)
-        if (onEnter === undefined) send(text)
-        else onEnter(text.trim())
+        // Of the field itself: Enter may come before what was typed is drawn.
+        const typed = input.current?.value ?? text
+        if (onEnter === undefined) send(typed)
+        else onEnter(typed.trim())
       }}
     >
       <label for={id}>{label}</label>
       <input
+        ref={input}
         id={id}
         type="search"
         value={text}
