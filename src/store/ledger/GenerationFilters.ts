@@ -26,26 +26,11 @@ export const matching = (sql: PgClient.PgClient, table: Table, query: Generation
     ...ownerIds.map((one) => newest([sql`owner_id = ${one}`])),
     ...requestIds.map((one) => newest([sql`receipt->'request'->>'id' = ${one}`]))
   ]
-  const isSelective = query.keyId !== null || query.ownerId !== undefined || query.model !== undefined
-  /**
-   * The last one that was called, or one before it. With a key, an owner or a model Postgres
-   * chooses from which side it looks; by itself the provider's own rows are in the right order.
-   */
+  /** The last one that was called, or one before it. Postgres chooses from which side it looks. */
   const attempted = (provider: string) => [
     newest([sql`provider = ${provider}`]),
-    isSelective
-      ? newest([sql`id IN (SELECT id FROM attempted_providers WHERE provider = ${provider})`])
-      : called(provider)
+    newest([sql`id IN (SELECT id FROM attempted_providers WHERE provider = ${provider})`])
   ]
-  const called = (provider: string) =>
-    sql`(SELECT one.id FROM attempted_providers AS called
-      CROSS JOIN LATERAL (SELECT id FROM ${name} WHERE ${sql.and([sql`id = called.id`, ...conditions])}) AS one
-      WHERE ${sql.and([
-        sql`called.provider = ${provider}`,
-        // The rows of the other table are not read.
-        sql`called.id BETWEEN (SELECT min(id) FROM ${name}) AND (SELECT max(id) FROM ${name})`,
-        ...idConditions(sql, "called.id", query)
-      ])} ORDER BY called.id DESC LIMIT ${limit})`
   if (query.among !== undefined) {
     const parts = among(query.among)
     return parts.length === 0 ? sql`NULL` : joined(parts)
@@ -58,7 +43,7 @@ const conditionsOf = (sql: PgClient.PgClient, query: GenerationQuery) => {
   return [
     ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
     ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
-    ...idConditions(sql, "id", query),
+    ...idConditions(sql, query),
     ...(model === undefined ? [] : [sql`model = ${model}`]),
     ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
     ...(error === undefined ? [] : [errorCondition(sql, error)]),
@@ -71,14 +56,11 @@ const conditionsOf = (sql: PgClient.PgClient, query: GenerationQuery) => {
   ]
 }
 
-const idConditions = (sql: PgClient.PgClient, id: string, { cursor, fromMs, toMs }: GenerationQuery) => {
-  const column = sql.literal(id)
-  return [
-    ...(cursor === null ? [] : [sql`${column} < ${cursor}`]),
-    ...(fromMs === undefined ? [] : [sql`${column} >= ${idBound("gen", fromMs)}`]),
-    ...(toMs === undefined ? [] : [sql`${column} < ${idBound("gen", toMs)}`])
-  ]
-}
+const idConditions = (sql: PgClient.PgClient, { cursor, fromMs, toMs }: GenerationQuery) => [
+  ...(cursor === null ? [] : [sql`id < ${cursor}`]),
+  ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
+  ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`])
+]
 
 const OK_STATUS = 200
 
