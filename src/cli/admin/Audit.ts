@@ -1,6 +1,7 @@
 /** `tollgate audit`: changes of keys, users, grants and sessions, done or refused, newest first. */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { limitFlag } from "../Limits.ts"
 import type { AuditEventRecord } from "../../api/Audit.ts"
 import { auditActions, auditOutcomes } from "../../domain/Audit.ts"
 import { connect } from "../Connection.ts"
@@ -51,14 +52,7 @@ export const audit = Command.make(
     target: word("target", "The id of what was changed"),
     address: word("address", "A network address"),
     ...span,
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("The most rows. Default: 20"),
-      Flag.filter(
-        (limit) => limit > 0,
-        (limit) => `Write a number above 0, not ${limit}`
-      ),
-      Flag.withDefault(20)
-    ),
+    limit: limitFlag("The most rows. Default: 20").pipe(Flag.withDefault(20)),
     csv: Flag.Boolean("csv").pipe(
       Flag.withDescription("All rows that match, as CSV"),
       Flag.withoutNegation,

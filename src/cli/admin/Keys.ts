@@ -4,6 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { limitFlag } from "../Limits.ts"
 import { connect } from "../Connection.ts"
 import { count } from "../Figures.ts"
 import { findKey, findUser } from "../Named.ts"
@@ -40,14 +41,7 @@ const list = Command.make(
       Flag.withDescription("Default: names and expiries ascending, the others descending"),
       Flag.optional
     ),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("The most keys. Default: all"),
-      Flag.filter(
-        (limit) => limit > 0,
-        (limit) => `Write a number above 0, not ${limit}`
-      ),
-      Flag.optional
-    )
+    limit: limitFlag("The most keys. Default: all").pipe(Flag.optional)
   },
   Effect.fnUntraced(function* ({ limit, order, owner, search, sort, status }) {
     const client = yield* connect("adminKey")

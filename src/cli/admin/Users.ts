@@ -1,6 +1,7 @@
 /** `tollgate users`: lists users, and changes their role, status and grants. */
 import { Effect, Option, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { limitFlag } from "../Limits.ts"
 import type { Account } from "../../api/signin/Users.ts"
 import { Scope, Tier } from "../../domain/Key.ts"
 import { Role } from "../../domain/User.ts"
@@ -45,14 +46,7 @@ const list = Command.make(
       Flag.withDescription("A part of the address or number, or the id"),
       Flag.optional
     ),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("The most users. Default: all"),
-      Flag.filter(
-        (limit) => limit > 0,
-        (limit) => `Write a number above 0, not ${limit}`
-      ),
-      Flag.optional
-    )
+    limit: limitFlag("The most users. Default: all").pipe(Flag.optional)
   },
   Effect.fnUntraced(function* ({ limit, search }) {
     const { users } = yield* connect("adminKey")

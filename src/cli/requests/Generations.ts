@@ -1,6 +1,7 @@
 /** `tollgate generations`: requests, newest first, by the filters of the API. */
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { limitFlag } from "../Limits.ts"
 import { CommandFailed } from "../Failure.ts"
 import { Json } from "../Globals.ts"
 import { answer, write } from "../Output.ts"
@@ -19,14 +20,7 @@ export const generations = Command.make(
   {
     ...filters,
     ...span,
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("The most rows. Default: 20"),
-      Flag.filter(
-        (limit) => limit > 0,
-        (limit) => `Write a number above 0, not ${limit}`
-      ),
-      Flag.withDefault(20)
-    ),
+    limit: limitFlag("The most rows. Default: 20").pipe(Flag.withDefault(20)),
     csv: Flag.Boolean("csv").pipe(
       Flag.withDescription("All rows that match, as CSV; needs the admin key"),
       Flag.withoutNegation,

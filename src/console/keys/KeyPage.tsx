@@ -6,12 +6,11 @@ import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { call } from "../client.ts"
-import { count, moment, NONE, relative, usd, zone } from "../format.ts"
+import { BudgetFacts } from "../parts/BudgetFacts.tsx"
+import { count, moment, NONE, relative, zone } from "../format.ts"
 import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Copy } from "../parts/Copy.tsx"
-import { Facts } from "../parts/Facts.tsx"
-import { Meter } from "../parts/Meter.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
 import { Loaded } from "../parts/States.tsx"
 import { Link } from "../router.tsx"
@@ -99,24 +98,17 @@ const Actions = ({ of, onTask }: { readonly of: ApiKey; readonly onTask: (task: 
 
 const AboutKey = ({ of, source }: { readonly of: ApiKey; readonly source: Source }) => {
   const { monthly_budget_usd: cap, rate_limits: limits, usage } = of
-  const held = usage.month_spent_usd + usage.month_reserved_usd
   return (
     <>
-      <Facts
-        facts={[
-          ["Spent this month", usd(usage.month_spent_usd), cap === null ? "no budget" : `of ${usd(cap)}`],
-          ["Reserved", usd(usage.month_reserved_usd), "by running requests"],
-          [
-            "Left",
-            cap === null ? "no cap" : usd(usage.month_remaining_usd),
-            cap === null ? undefined : <>resets {relative(usage.resets_at)}</>
-          ],
+      <BudgetFacts
+        cap={cap}
+        usage={usage}
+        more={[
           ["Requests a minute", count(limits.requests_per_minute), `tier ${of.tier}`],
           ["Tokens a minute", count(limits.tokens_per_minute)],
           ["Concurrent requests", count(limits.concurrency)]
         ]}
       />
-      {cap === null ? null : <Meter share={cap === 0 ? 1 : held / cap} label="Share of the budget" />}
       <Panel title="Key" note={<>Local time, {zone()}</>}>
         <dl class="pairs">
           <dt>Status</dt>

@@ -1,7 +1,7 @@
 /** A row of figures: name, value and note. */
 import { type ComponentChildren } from "preact"
 
-interface FactsProps {
+export interface FactsProps {
   readonly facts: ReadonlyArray<readonly [name: string, figure: ComponentChildren, aside?: ComponentChildren]>
 }
 

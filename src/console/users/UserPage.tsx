@@ -3,15 +3,14 @@ import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
 import { type Account } from "../../api/signin/Users.ts"
 import { call, withQuery } from "../client.ts"
-import { count, moment, relative, usd, zone } from "../format.ts"
+import { BudgetFacts } from "../parts/BudgetFacts.tsx"
+import { count, moment, relative, zone } from "../format.ts"
 import { everyone } from "../keys/source.ts"
 import { scopeWords } from "../keys/Scopes.tsx"
 import { Spent } from "../keys/KeyTable.tsx"
 import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Copy } from "../parts/Copy.tsx"
-import { Facts } from "../parts/Facts.tsx"
-import { Meter } from "../parts/Meter.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
@@ -86,23 +85,9 @@ export const UserPage = ({ id }: { readonly id: string }) => {
 
 const AboutUser = ({ of }: { readonly of: Account }) => {
   const { grants, usage } = of
-  const cap = grants.monthly_budget_usd
-  const held = usage.month_spent_usd + usage.month_reserved_usd
   return (
     <>
-      <Facts
-        facts={[
-          ["Spent this month", usd(usage.month_spent_usd), cap === null ? "no budget" : `of ${usd(cap)}`],
-          ["Reserved", usd(usage.month_reserved_usd), "by running requests"],
-          [
-            "Left",
-            cap === null ? "no cap" : usd(usage.month_remaining_usd),
-            cap === null ? undefined : <>resets {relative(usage.resets_at)}</>
-          ],
-          ["Keys", count(of.keys), "not revoked"]
-        ]}
-      />
-      {cap === null ? null : <Meter share={cap === 0 ? 1 : held / cap} label="Share of the budget" />}
+      <BudgetFacts cap={grants.monthly_budget_usd} usage={usage} more={[["Keys", count(of.keys), "not revoked"]]} />
       <Panel title="User" note={<>Local time, {zone()}</>}>
         <dl class="pairs">
           <dt>Status</dt>

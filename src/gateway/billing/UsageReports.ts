@@ -9,6 +9,7 @@ import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Er
 import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
 import {
   LedgerReports,
+  noFigures,
   type ReportFigures,
   type ReportGroup,
   type ReportPart,
@@ -115,19 +116,6 @@ export class UsageReports extends Context.Service<
 type ByProvider = Pick<UsageQuery, "provider">
 type UsagePart = { readonly rows: ReadonlyArray<UsageRow>; readonly hasMore: boolean }
 
-const nothing: ReportFigures = {
-  requests: 0,
-  failed: 0,
-  cacheHits: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  totalNano: 0,
-  markupNano: 0,
-  billedNano: 0,
-  savedNano: 0
-}
-
 /** Adds the refusals to the rows of their groups, and a row for each group that has no other. */
 const withRefusals = (
   by: ReportGroup,
@@ -139,7 +127,9 @@ const withRefusals = (
   const used = rows.map((row) => ({ ...row, refusals: counts.get(row.group) ?? 0 }))
   if (hasMore) return { rows: used, hasMore }
   const known = new Set(rows.map(({ group }) => group))
-  const others = sums.flatMap(({ count, group }) => (known.has(group) ? [] : [{ ...nothing, group, refusals: count }]))
+  const others = sums.flatMap(({ count, group }) =>
+    known.has(group) ? [] : [{ ...noFigures, group, refusals: count }]
+  )
   const all = [...used, ...others]
   if (by === "day") all.sort((a, b) => ((a.group ?? "") < (b.group ?? "") ? -1 : 1))
   return { rows: all.slice(0, limit), hasMore: all.length > limit }

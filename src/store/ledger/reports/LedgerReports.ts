@@ -67,6 +67,19 @@ export interface ReportFigures {
   readonly savedNano: NanoUsd
 }
 
+export const noFigures: ReportFigures = {
+  requests: 0,
+  failed: 0,
+  cacheHits: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  totalNano: 0,
+  markupNano: 0,
+  billedNano: 0,
+  savedNano: 0
+}
+
 /** `group` is a day (`2026-11-21`), a name, or null for keys without an owner. */
 export interface ReportRow extends ReportFigures {
   readonly group: string | null

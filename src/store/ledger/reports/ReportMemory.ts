@@ -1,7 +1,15 @@
 /** Usage by day in memory, summed up as in Postgres. */
 import { type Generation } from "../../../domain/Generation.ts"
 import { DAY_MS } from "../../../domain/Money.ts"
-import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery, ReportRow } from "./LedgerReports.ts"
+import {
+  noFigures,
+  type Report,
+  type ReportFigures,
+  type ReportGroup,
+  type ReportPart,
+  type ReportQuery,
+  type ReportRow
+} from "./LedgerReports.ts"
 
 /** The usage of one key, model and provider on one day. */
 export interface UsageDay extends ReportFigures {
@@ -10,19 +18,6 @@ export interface UsageDay extends ReportFigures {
   readonly model: string
   readonly provider: string
   readonly ownerId: string | null
-}
-
-const nothing: ReportFigures = {
-  requests: 0,
-  failed: 0,
-  cacheHits: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  totalNano: 0,
-  markupNano: 0,
-  billedNano: 0,
-  savedNano: 0
 }
 
 const plus = (a: ReportFigures, b: ReportFigures): ReportFigures => ({
@@ -69,7 +64,7 @@ export const addUsage = (days: Map<string, UsageDay>, generation: Generation, si
   const { createdAtMs, keyId, model, ownerId, provider } = generation
   const day = Math.floor(createdAtMs / DAY_MS)
   const name = JSON.stringify([keyId, day, model, provider])
-  const before = days.get(name) ?? { ...nothing, keyId, day, model, provider, ownerId }
+  const before = days.get(name) ?? { ...noFigures, keyId, day, model, provider, ownerId }
   const figures = figuresOf(generation)
   const sum = plus(before, sign === 1 ? figures : negative(figures))
   if (sum.requests === 0) days.delete(name)
@@ -98,7 +93,7 @@ const byName = (a: ReportRow, b: ReportRow): number =>
 const partOf = (found: ReadonlyArray<UsageDay>, by: ReportGroup, limit: number): ReportPart => {
   const rows = [...Map.groupBy(found, (one) => groupOf(one, by))].map(([group, of]): ReportRow => ({
     group,
-    ...of.reduce(plus, nothing)
+    ...of.reduce(plus, noFigures)
   }))
   rows.sort((a, b) => (by === "day" ? 0 : b.billedNano - a.billedNano || b.requests - a.requests) || byName(a, b))
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit }
@@ -115,7 +110,7 @@ export const reportOf = (days: ReadonlyMap<string, UsageDay>, query: ReportQuery
       (query.ownerId ?? ownerId) === ownerId
   )
   return {
-    total: found.reduce(plus, nothing),
+    total: found.reduce(plus, noFigures),
     parts: new Map(query.groupBy.map((by) => [by, partOf(found, by, query.limit)]))
   }
 }
