@@ -1,5 +1,6 @@
 /** The flags that every command accepts, anywhere on the command line. */
 import { Flag, GlobalFlag } from "effect/cli"
+import { switchFlag } from "./Flags.ts"
 
 export const Url = GlobalFlag.Setting("url")({
   flag: Flag.String("url").pipe(
@@ -34,11 +35,7 @@ export const DataDir = GlobalFlag.Setting("data-dir")({
 })
 
 export const Json = GlobalFlag.Setting("json")({
-  flag: Flag.Boolean("json").pipe(
-    Flag.withDescription("Print results as JSON on stdout, and errors as JSON on stderr"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  )
+  flag: switchFlag("json", "Print results as JSON on stdout, and errors as JSON on stderr")
 })
 
 /** Read before parsing, by Run.ts: help and faults of the line are coloured, too. */

@@ -1,6 +1,7 @@
 /** A chat request on the command line: `chat` sends it, `route` previews it. */
 import { Effect, Option, Stdio, Stream } from "effect"
 import { Argument, Flag } from "effect/cli"
+import { switchFlag } from "./Flags.ts"
 import type { TollgateError, TollgateShape } from "../client/Client.ts"
 import { chatPayload, type Wishes } from "./chat/Turns.ts"
 import { nearest } from "../domain/Nearest.ts"
@@ -31,11 +32,7 @@ export const question = {
     Flag.withDescription("Try other providers after the first"),
     Flag.withDefault(true)
   ),
-  deny: Flag.Boolean("no-collection").pipe(
-    Flag.withDescription("Only providers that neither train on prompts nor store them"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  )
+  deny: switchFlag("no-collection", "Only providers that neither train on prompts nor store them")
 }
 
 export interface Question {

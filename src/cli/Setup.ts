@@ -4,6 +4,7 @@
  */
 import { Clock, Effect, FileSystem, Option, Redacted, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { switchFlag } from "./Flags.ts"
 import { clientDirectories } from "../settings/CommandLine.ts"
 import { address, clientOf, findCredential } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
@@ -29,20 +30,11 @@ const flags = {
     Flag.withDescription("The model of small tasks, such as titles. Default: the same model"),
     Flag.optional
   ),
-  write: Flag.Boolean("write").pipe(
-    Flag.withDescription("Merge the settings into the client's file, and keep a copy of the file as it was"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  ),
-  dryRun: Flag.Boolean("dry-run").pipe(
-    Flag.withDescription("Only print. This is the default"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  ),
-  withKey: Flag.Boolean("with-key").pipe(
-    Flag.withDescription("Put the key itself into the settings, in place of the name of an environment variable"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
+  write: switchFlag("write", "Merge the settings into the client's file, and keep a copy of the file as it was"),
+  dryRun: switchFlag("dry-run", "Only print. This is the default"),
+  withKey: switchFlag(
+    "with-key",
+    "Put the key itself into the settings, in place of the name of an environment variable"
   ),
   file: Flag.String("file").pipe(
     Flag.withMetavar("<path>"),

@@ -4,6 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { switchFlag } from "./Flags.ts"
 import type { UsageReport } from "../api/Usage.ts"
 import { connect } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
@@ -61,11 +62,7 @@ const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport, na
 export const usage = Command.make(
   "usage",
   {
-    all: Flag.Boolean("all").pipe(
-      Flag.withDescription("Usage of all keys; needs the admin key"),
-      Flag.withoutNegation,
-      Flag.withDefault(false)
-    ),
+    all: switchFlag("all", "Usage of all keys; needs the admin key"),
     by: Flag.Literals("by", ["day", "model", "key", "owner", "provider"]).pipe(
       Flag.withDescription("What to group by; owner and provider only with --all"),
       Flag.withDefault("day" as const)

@@ -1,7 +1,7 @@
 /** `tollgate audit`: changes of keys, users, grants and sessions, done or refused, newest first. */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { limitFlag } from "../Limits.ts"
+import { limitFlag, switchFlag } from "../Flags.ts"
 import type { AuditEventRecord } from "../../api/Audit.ts"
 import { auditActions, auditOutcomes } from "../../domain/Audit.ts"
 import { connect } from "../Connection.ts"
@@ -53,11 +53,7 @@ export const audit = Command.make(
     address: word("address", "A network address"),
     ...span,
     limit: limitFlag("The most rows. Default: 20").pipe(Flag.withDefault(20)),
-    csv: Flag.Boolean("csv").pipe(
-      Flag.withDescription("All rows that match, as CSV"),
-      Flag.withoutNegation,
-      Flag.withDefault(false)
-    )
+    csv: switchFlag("csv", "All rows that match, as CSV")
   },
   Effect.fnUntraced(function* ({ action, actor, address, csv, from, limit, outcome, q, target, to }) {
     const { adminAudit } = yield* connect("adminKey")

@@ -1,6 +1,7 @@
 /** `tollgate keys create`, `edit`, `rotate`, `disable`, `enable` and `revoke`. */
 import { Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { switchFlag } from "../Flags.ts"
 import { Scope, Tier } from "../../domain/Key.ts"
 import { connect } from "../Connection.ts"
 import { CommandFailed } from "../Failure.ts"
@@ -20,11 +21,7 @@ const settings = {
     Flag.withDescription("An allowed model, or `author/*`. Repeatable. Default: all"),
     Flag.atLeast(0)
   ),
-  force: Flag.Boolean("force").pipe(
-    Flag.withDescription("Accept models that this gateway does not know yet"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  ),
+  force: switchFlag("force", "Accept models that this gateway does not know yet"),
   scopes: Flag.Literals("scope", Scope.literals).pipe(
     Flag.withDescription("A scope of the key. Repeatable. Default: all"),
     Flag.atLeast(0)
@@ -92,11 +89,7 @@ export const edit = Command.make(
       Flag.optional
     ),
     ...settings,
-    anyModel: Flag.Boolean("any-model").pipe(
-      Flag.withDescription("Allow every model"),
-      Flag.withoutNegation,
-      Flag.withDefault(false)
-    ),
+    anyModel: switchFlag("any-model", "Allow every model"),
     expires: Flag.String("expires").pipe(
       Flag.withMetavar("<moment|never>"),
       Flag.withDescription("Expiry: a day, a time, a distance such as 30d, or never"),

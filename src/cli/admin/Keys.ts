@@ -4,7 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { limitFlag } from "../Limits.ts"
+import { limitFlag } from "../Flags.ts"
 import { connect } from "../Connection.ts"
 import { count } from "../Figures.ts"
 import { findKey, findUser } from "../Named.ts"

@@ -1,7 +1,7 @@
 /** `tollgate users`: lists users, and changes their role, status and grants. */
 import { Effect, Option, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { limitFlag } from "../Limits.ts"
+import { limitFlag } from "../Flags.ts"
 import type { Account } from "../../api/signin/Users.ts"
 import { Scope, Tier } from "../../domain/Key.ts"
 import { Role } from "../../domain/User.ts"

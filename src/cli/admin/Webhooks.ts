@@ -1,6 +1,7 @@
 /** `tollgate webhooks`: the webhooks, the events that none accepted, and sending those again. */
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
+import { switchFlag } from "../Flags.ts"
 import { connect } from "../Connection.ts"
 import { CommandFailed } from "../Failure.ts"
 import { count, moment } from "../Figures.ts"
@@ -67,7 +68,7 @@ const retry = Command.make(
       Argument.withDescription("The event's id, `dlv_...`, also as a table cut it"),
       Argument.optional
     ),
-    all: Flag.Boolean("all").pipe(Flag.withDescription("All of them"), Flag.withoutNegation, Flag.withDefault(false))
+    all: switchFlag("all", "All of them")
   },
   Effect.fnUntraced(function* ({ all, id }) {
     if (all === Option.isSome(id)) {

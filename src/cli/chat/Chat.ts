@@ -5,6 +5,7 @@
  */
 import { Cause, Effect, Option, Path, Result, Stdio } from "effect"
 import { Command, Flag } from "effect/cli"
+import { switchFlag } from "../Flags.ts"
 import { clientDirectories } from "../../settings/CommandLine.ts"
 import { connect } from "../Connection.ts"
 import { errorText } from "../Failure.ts"
@@ -30,16 +31,9 @@ const flags = {
     Flag.withDescription("An image to send: PNG, JPEG, GIF or WebP. Repeatable"),
     Flag.atLeast(0)
   ),
-  save: Flag.Boolean("save").pipe(
-    Flag.withDescription("Keep the conversation in a file that only you can read"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
-  ),
-  continued: Flag.Boolean("continue").pipe(
-    Flag.withAlias("c"),
-    Flag.withDescription("Take up the conversation that --save kept, and keep it again"),
-    Flag.withoutNegation,
-    Flag.withDefault(false)
+  save: switchFlag("save", "Keep the conversation in a file that only you can read"),
+  continued: switchFlag("continue", "Take up the conversation that --save kept, and keep it again").pipe(
+    Flag.withAlias("c")
   )
 }
 

@@ -1,7 +1,7 @@
 /** `tollgate generations`: requests, newest first, by the filters of the API. */
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { limitFlag } from "../Limits.ts"
+import { limitFlag, switchFlag } from "../Flags.ts"
 import { CommandFailed } from "../Failure.ts"
 import { Json } from "../Globals.ts"
 import { answer, write } from "../Output.ts"
@@ -21,11 +21,7 @@ export const generations = Command.make(
     ...filters,
     ...span,
     limit: limitFlag("The most rows. Default: 20").pipe(Flag.withDefault(20)),
-    csv: Flag.Boolean("csv").pipe(
-      Flag.withDescription("All rows that match, as CSV; needs the admin key"),
-      Flag.withoutNegation,
-      Flag.withDefault(false)
-    )
+    csv: switchFlag("csv", "All rows that match, as CSV; needs the admin key")
   },
   Effect.fnUntraced(function* ({ csv, from, limit, to, ...given }) {
     const typed = { ...typedQuery(given), ...(yield* spanQuery({ from, to })) }

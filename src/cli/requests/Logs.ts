@@ -1,6 +1,7 @@
 /** `tollgate logs`: the last requests, and with `-f` each further one when it has ended. */
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { switchFlag } from "../Flags.ts"
 import { Json } from "../Globals.ts"
 import { Look } from "../Look.ts"
 import { oneLine, write, writeError } from "../Output.ts"
@@ -16,12 +17,7 @@ const PAGE = 100
 export const logs = Command.make(
   "logs",
   {
-    follow: Flag.Boolean("follow").pipe(
-      Flag.withAlias("f"),
-      Flag.withDescription("Show each further request when it has ended, until Ctrl-C"),
-      Flag.withoutNegation,
-      Flag.withDefault(false)
-    ),
+    follow: switchFlag("follow", "Show each further request when it has ended, until Ctrl-C").pipe(Flag.withAlias("f")),
     lines: Flag.Int("lines").pipe(
       Flag.withAlias("n"),
       Flag.withDescription("The last requests to begin with, 0 to 100. Default: 10"),
