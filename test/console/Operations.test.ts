@@ -4,14 +4,12 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { once } from "node:events"
 import { writeFileSync } from "node:fs"
-import { createServer } from "node:http"
-import { type AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Sql } from "../../src/store/sql/Sql.ts"
 import * as DeadLetterSql from "../../src/store/webhooks/DeadLetterSql.ts"
 import { DeadLetterStore } from "../../src/store/webhooks/DeadLetterStore.ts"
+import { hookReceiver } from "../support/hookReceiver.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { barriers, Console, enter, isTooWide, openPage } from "./browser.ts"
 
@@ -19,37 +17,9 @@ const wide = { width: 1_440, theme: "light" } as const
 const dark = { width: 1_440, theme: "dark" } as const
 const narrow = { width: 390, theme: "light" } as const
 
-class Receiver extends Context.Service<
-  Receiver,
-  { readonly url: string; readonly received: Array<{ readonly id: string; readonly body: string }> }
->()("tollgate/test/Receiver") {}
+class Receiver extends Context.Service<Receiver, Effect.Success<typeof hookReceiver>>()("tollgate/test/Receiver") {}
 
-const receiver = Layer.effect(
-  Receiver,
-  Effect.gen(function* () {
-    const received: Array<{ readonly id: string; readonly body: string }> = []
-    const server = createServer((request, response) => {
-      let body = ""
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()))
-      request.on("end", () => {
-        received.push({ id: String(request.headers["x-tollgate-delivery"]), body })
-        response.writeHead(204).end()
-      })
-    })
-    yield* Effect.acquireRelease(
-      Effect.promise(async () => {
-        server.listen(0, "127.0.0.1")
-        await once(server, "listening")
-      }),
-      () =>
-        Effect.sync(() => {
-          server.closeAllConnections()
-          server.close()
-        })
-    )
-    return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
-  })
-)
+const receiver = Layer.effect(Receiver, hookReceiver)
 
 const secret = "a secret that both sides know"
 const configOf = (url: string, more: object = {}) => ({

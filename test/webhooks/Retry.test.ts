@@ -2,9 +2,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import { type AddressInfo } from "node:net"
 import { eventTypes } from "../../src/domain/Events.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import * as AuditWriter from "../../src/gateway/telemetry/AuditWriter.ts"
@@ -18,33 +15,9 @@ import { type DeadLetter, DeadLetterStore } from "../../src/store/webhooks/DeadL
 import { DeliveryQueue } from "../../src/store/webhooks/DeliveryQueue.ts"
 import * as Webhooks from "../../src/webhooks/Webhooks.ts"
 import { eventually } from "../support/Gateway.ts"
+import { hookReceiver } from "../support/hookReceiver.ts"
 
 const secret = "a secret of both sides"
-
-interface Received {
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly body: string
-}
-
-const receiver = Effect.gen(function* () {
-  const received: Array<Received> = []
-  const server = createServer((request, response) => {
-    let body = ""
-    request.on("data", (chunk: Buffer) => (body += chunk.toString()))
-    request.on("end", () => {
-      received.push({ headers: request.headers, body })
-      response.writeHead(204).end()
-    })
-  })
-  yield* Effect.acquireRelease(
-    Effect.promise(async () => {
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-    }),
-    () => Effect.sync(() => server.close())
-  )
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
-})
 
 const letter = (number: number, url: string): DeadLetter => ({
   id: `dlv_${String(number).padStart(32, "0")}`,
@@ -61,7 +34,7 @@ const letter = (number: number, url: string): DeadLetter => ({
 
 it.live("a retried dead letter is posted with its own event id and a new signature, and only once", () =>
   Effect.gen(function* () {
-    const { received, url } = yield* receiver
+    const { received, url } = yield* hookReceiver
     const hooks = [{ url, secret: Redacted.make(secret), events: eventTypes }]
     const stores = Layer.mergeAll(
       DeadLetterMemory.layer,
@@ -95,7 +68,7 @@ it.live("a retried dead letter is posted with its own event id and a new signatu
           "the deliveries"
         )
       yield* arrived(1)
-      const { body, headers } = received[0] ?? { body: "", headers: {} }
+      const { body, headers } = received[0] ?? assert.fail("nothing was received")
       assert.strictEqual(body, first.body)
       assert.strictEqual(headers["x-tollgate-delivery"], "evt_1")
       const timestamp = String(headers["x-tollgate-timestamp"])
