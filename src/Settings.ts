@@ -6,7 +6,7 @@
 import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
 import { defaultBudgets, defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
-import { type NanoUsd } from "./domain/Money.ts"
+import { type NanoUsd } from "./domain/pricing/Money.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import { weakAdminKey } from "./settings/AdminKey.ts"

@@ -5,7 +5,7 @@
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ModelName, ProviderPreferences } from "../domain/Chat.ts"
-import { Free, list, names, nullable, NumberIn, open, PositiveInt } from "../domain/WireMembers.ts"
+import { Free, list, names, nullable, NumberIn, open, PositiveInt } from "../domain/json/WireMembers.ts"
 import { RequiredScope } from "./Authorization.ts"
 import { BodyBytes } from "./Failure.ts"
 import { MessagesAuthorization, messagesErrors, MessagesValidation } from "./MessagesErrors.ts"

@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Free, open } from "../domain/WireMembers.ts"
+import { Free, open } from "../domain/json/WireMembers.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
 import { BodyBytes, errors } from "./Failure.ts"
 import { ResponsesRequest } from "./responses/Request.ts"

@@ -4,7 +4,7 @@
  * model list read them.
  */
 import { type Redacted } from "effect"
-import { type Pricing } from "./Money.ts"
+import { type Pricing } from "./pricing/Money.ts"
 
 export type DialectName = "openai" | "anthropic" | "gemini" | "bedrock" | "mock"
 

@@ -4,8 +4,20 @@
  * providers receive them unchanged.
  */
 import { Effect, Schema, SchemaIssue } from "effect"
-import { type TokenUsage } from "./Money.ts"
-import { closed, Free, list, map, names, nullable, NumberIn, open, passed, PositiveInt, Seed } from "./WireMembers.ts"
+import { type TokenUsage } from "./pricing/Money.ts"
+import {
+  closed,
+  Free,
+  list,
+  map,
+  names,
+  nullable,
+  NumberIn,
+  open,
+  passed,
+  PositiveInt,
+  Seed
+} from "./json/WireMembers.ts"
 
 /** A model's name. The length limit equals that of stored names. */
 export const ModelName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(256))

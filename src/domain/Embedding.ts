@@ -1,8 +1,8 @@
 /** Embeddings: the client's request and reply, and the provider's reply. */
 import { Schema } from "effect"
 import { ModelName, UsageInfo } from "./Chat.ts"
-import { type TokenUsage } from "./Money.ts"
-import { nullable } from "./WireMembers.ts"
+import { type TokenUsage } from "./pricing/Money.ts"
+import { nullable } from "./json/WireMembers.ts"
 
 /** Far above the context of any embedding model. */
 const MOST_TOKENS = 131_072

@@ -6,7 +6,7 @@ import { Data } from "effect"
 import { type Exclusion } from "./Catalog.ts"
 import { type Attempt } from "./Generation.ts"
 import { type Scope } from "./Key.ts"
-import { type NanoUsd } from "./Money.ts"
+import { type NanoUsd } from "./pricing/Money.ts"
 import { type VendorRefusal } from "./Native.ts"
 
 /** A missing, unknown, revoked, disabled or expired key. The answer is the same for all. */

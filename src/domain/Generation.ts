@@ -3,7 +3,7 @@
  * prices and reservation. It contains no prompts and no completions.
  */
 import { type Exclusion } from "./Catalog.ts"
-import { type Cost, type NanoUsd, type Prices, type TokenUsage } from "./Money.ts"
+import { type Cost, type NanoUsd, type Prices, type TokenUsage } from "./pricing/Money.ts"
 
 /** The error types of failed generations. */
 export const generationErrors = [

@@ -3,7 +3,7 @@
  * holds only its hash.
  */
 import { Schema } from "effect"
-import { nanoFromUsd, type NanoUsd } from "./Money.ts"
+import { nanoFromUsd, type NanoUsd } from "./pricing/Money.ts"
 import { type KeyPrivacy } from "./Privacy.ts"
 
 export const Tier = Schema.Literals(["free", "pro", "enterprise"]).annotate({ identifier: "ApiKeyTier" })

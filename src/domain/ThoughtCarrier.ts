@@ -4,7 +4,7 @@
  * provider gets it.
  */
 import { Predicate } from "effect"
-import { parseJson } from "./Json.ts"
+import { parseJson } from "./json/Json.ts"
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { type Scope, type Tier } from "./Key.ts"
-import { type NanoUsd } from "./Money.ts"
+import { type NanoUsd } from "./pricing/Money.ts"
 
 export const Channel = Schema.Literals(["email", "sms"]).annotate({ identifier: "SignInChannel" })
 /** How a code is delivered. */

@@ -9,7 +9,7 @@ import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type NativeRequest, type VendorRefusal } from "../domain/Native.ts"
-import { type TokenUsage } from "../domain/Money.ts"
+import { type TokenUsage } from "../domain/pricing/Money.ts"
 
 /** No connection: refused, DNS, TLS, or reset before the first byte of a response. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly detail: string }> {}

@@ -3,8 +3,14 @@
  * environment variables, with their names and units. Secrets stay `Redacted`.
  */
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
-import { listedFromPico, type Prices, type Pricing, usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
-import { mapClasses } from "../domain/UsageClass.ts"
+import {
+  listedFromPico,
+  type Prices,
+  type Pricing,
+  usdFromNano,
+  usdPerMillionFromPico
+} from "../domain/pricing/Money.ts"
+import { mapClasses } from "../domain/pricing/UsageClass.ts"
 import { type SettingsShape } from "../Settings.ts"
 
 const usdOrNull = (nano: number | null): number | null => (nano === null ? null : usdFromNano(nano))

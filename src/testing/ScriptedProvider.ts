@@ -7,7 +7,7 @@ import { Duration, Effect, Layer, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type EmbeddingReply } from "../domain/Embedding.ts"
-import { type TokenUsage } from "../domain/Money.ts"
+import { type TokenUsage } from "../domain/pricing/Money.ts"
 import { replayEvents } from "../domain/Replay.ts"
 import {
   type ChatCall,

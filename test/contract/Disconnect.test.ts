@@ -4,7 +4,7 @@
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { nanoFromUsd } from "../../src/domain/Money.ts"
+import { nanoFromUsd } from "../../src/domain/pricing/Money.ts"
 import { type Script } from "../../src/testing/ScriptedProvider.ts"
 import { each } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"

@@ -4,7 +4,7 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Pricing } from "../../src/domain/Money.ts"
+import { type Pricing } from "../../src/domain/pricing/Money.ts"
 import { sse } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { behind, type Receipt, useUpstream } from "./gateway.ts"

@@ -5,7 +5,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
-import { type TokenUsage } from "../../src/domain/Money.ts"
+import { type TokenUsage } from "../../src/domain/pricing/Money.ts"
 import { makeAnthropic } from "../../src/providers/anthropic/Anthropic.ts"
 import { makeGemini } from "../../src/providers/gemini/Gemini.ts"
 import { makeMock } from "../../src/providers/mock/Mock.ts"

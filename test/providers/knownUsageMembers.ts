@@ -3,7 +3,7 @@
  * member that is not listed here fails a test, so that no vendor's new class of tokens is charged
  * at a guessed price: find its price, give it a class, then list it.
  */
-import { type UsageClass } from "../../src/domain/UsageClass.ts"
+import { type UsageClass } from "../../src/domain/pricing/UsageClass.ts"
 
 /**
  * `part`: counted in another member and not priced alone. `free`: never charged. `note`: no count

@@ -1,7 +1,7 @@
 /** Each dialect's answer "one two three" with usage chosen by the test, whole and as a stream. */
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
-import { type TokenUsage } from "../../src/domain/Money.ts"
+import { type TokenUsage } from "../../src/domain/pricing/Money.ts"
 import { makeAnthropic } from "../../src/providers/anthropic/Anthropic.ts"
 import { makeBedrock } from "../../src/providers/bedrock/Bedrock.ts"
 import { makeGemini } from "../../src/providers/gemini/Gemini.ts"

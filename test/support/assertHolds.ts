@@ -3,7 +3,7 @@
  * of the attempts lie within the request.
  */
 import { assert } from "@effect/vitest"
-import { attemptCosts } from "../../src/domain/AttemptCosts.ts"
+import { attemptCosts } from "../../src/domain/pricing/AttemptCosts.ts"
 import { type Generation } from "../../src/domain/Generation.ts"
 
 const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, one) => sum + one, 0)

@@ -3,7 +3,7 @@
  * a provider of that API says in its own events and bodies.
  */
 import { type ChatEvent, type ChatReply, type Members, type UsageInfo } from "../../src/domain/Chat.ts"
-import { type TokenUsage } from "../../src/domain/Money.ts"
+import { type TokenUsage } from "../../src/domain/pricing/Money.ts"
 import { MessageWriter } from "../../src/http/messages/MessageWriter.ts"
 import { messageOf } from "../../src/http/messages/Reply.ts"
 import { responseOf, type ResponseForm } from "../../src/http/responses/Reply.ts"

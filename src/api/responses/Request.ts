@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { ModelName, ProviderPreferences } from "../../domain/Chat.ts"
-import { Free, list, map, names, nullable, NumberIn, open, PositiveInt } from "../../domain/WireMembers.ts"
+import { Free, list, map, names, nullable, NumberIn, open, PositiveInt } from "../../domain/json/WireMembers.ts"
 
 /** An effort is a word, or in newer clients a number. */
 const Reasoning = open({

@@ -1,6 +1,6 @@
 /** Settings files in JSON, which may have comments and trailing commas. */
 import { Result } from "effect"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { lineBreakOf, type Setting, type SettingsFormat } from "./SettingsText.ts"
 
 interface Node {

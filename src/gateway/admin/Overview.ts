@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type LedgerOverview, LedgerReports } from "../../store/ledger/reports/LedgerReports.ts"
 import { RefusalStore } from "../../store/refusals/RefusalStore.ts"

@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { type Outage } from "../../domain/Outage.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { type CallBucket, type Failures, type LastFailure, quantileOf } from "../../domain/Calls.ts"

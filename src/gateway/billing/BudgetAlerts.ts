@@ -7,7 +7,7 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { Events } from "../../domain/Events.ts"
 import { type KeyRecord } from "../../domain/Key.ts"
-import { monthOf, usdFromNano } from "../../domain/Money.ts"
+import { monthOf, usdFromNano } from "../../domain/pricing/Money.ts"
 import { SentAlerts } from "../../store/alerts/SentAlerts.ts"
 import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
 

@@ -5,9 +5,9 @@
  * that class.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
-import { costOf, type NanoUsd } from "../../domain/Money.ts"
-import { priceOf, pricesFor, tierFactor } from "../../domain/Pricing.ts"
-import { type RareClass } from "../../domain/UsageClass.ts"
+import { costOf, type NanoUsd } from "../../domain/pricing/Money.ts"
+import { priceOf, pricesFor, tierFactor } from "../../domain/pricing/Pricing.ts"
+import { type RareClass } from "../../domain/pricing/UsageClass.ts"
 import { cacheWriteOf, mediaOf, tierAsked } from "../request/RequestedClasses.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { countSound } from "../tokens/PromptMembers.ts"

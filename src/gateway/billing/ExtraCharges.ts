@@ -3,9 +3,9 @@
  * provider continued, or the slower of two hedged calls. Each call is priced at its own provider's
  * prices, and the request's cost is the sum.
  */
-import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../domain/Money.ts"
-import { priceUsage } from "../../domain/Pricing.ts"
-import { addClasses } from "../../domain/UsageClass.ts"
+import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../domain/pricing/Money.ts"
+import { priceUsage } from "../../domain/pricing/Pricing.ts"
+import { addClasses } from "../../domain/pricing/UsageClass.ts"
 import { type Charge } from "../request/AttemptRecord.ts"
 
 export const chargedCost = (charges: ReadonlyArray<Charge>, markup: number): Cost =>

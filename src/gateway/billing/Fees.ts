@@ -4,7 +4,7 @@
  */
 import { Predicate } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
-import { tierFactor } from "../../domain/Pricing.ts"
+import { tierFactor } from "../../domain/pricing/Pricing.ts"
 import { tierAsked } from "../request/RequestedClasses.ts"
 import { costlyNativeMember } from "./NativeFees.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"

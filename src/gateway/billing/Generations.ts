@@ -12,7 +12,7 @@ import {
   NotFound
 } from "../../domain/Errors.ts"
 import { isId } from "../../domain/Ids.ts"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"
 import { type GenerationPage, GenerationStore } from "../../store/ledger/GenerationStore.ts"

@@ -8,7 +8,7 @@
 import { Effect, Stream } from "effect"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
-import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
+import { monthEndMs, type NanoUsd } from "../../domain/pricing/Money.ts"
 import { nativeFor } from "../../domain/Native.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"

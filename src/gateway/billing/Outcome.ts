@@ -12,8 +12,8 @@ import {
   type ReservationReceipt,
   type UsageSource
 } from "../../domain/Generation.ts"
-import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/Money.ts"
-import { pricesFor, priceUsage, savedCost } from "../../domain/Pricing.ts"
+import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/pricing/Money.ts"
+import { pricesFor, priceUsage, savedCost } from "../../domain/pricing/Pricing.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
 import { type AttemptRecord, chargedPrompt, leftOutBy, noAttempts, reportedPrompt } from "../request/AttemptRecord.ts"

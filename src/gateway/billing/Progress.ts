@@ -2,7 +2,7 @@
  * The progress of a request, which its reservation records at the beginning and with each
  * heartbeat.
  */
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type Progress } from "../../store/ledger/Ledger.ts"
 import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
 import { type Origin } from "../request/Answer.ts"

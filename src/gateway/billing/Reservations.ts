@@ -7,7 +7,7 @@
  */
 import { Clock, Effect } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"

@@ -4,7 +4,7 @@
  * after each, so that requests do not wait for it. Any number of processes may run it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { RefusalStore } from "../../store/refusals/RefusalStore.ts"

@@ -2,7 +2,7 @@
 import { Predicate } from "effect"
 import { type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type Generation } from "../../domain/Generation.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 
 /**
  * The same for a reply and for the generation's receipt. An amount that is not yet written is left

@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
-import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../../domain/pricing/Money.ts"
 import {
   LedgerReports,
   noFigures,

@@ -7,7 +7,7 @@
  */
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { onClose } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"

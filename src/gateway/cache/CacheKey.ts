@@ -6,7 +6,7 @@
  */
 import { createHash, hash } from "node:crypto"
 import { Effect } from "effect"
-import { canonicalPieces, feed } from "../../domain/CanonicalJson.ts"
+import { canonicalPieces, feed } from "../../domain/json/CanonicalJson.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type Turns } from "../../domain/Turns.ts"
 

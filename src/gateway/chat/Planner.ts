@@ -8,7 +8,7 @@ import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Cata
 import { type ProviderPreferences } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, ModelNotFound } from "../../domain/Errors.ts"
 import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
-import { monthOf } from "../../domain/Money.ts"
+import { monthOf } from "../../domain/pricing/Money.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { meantBy } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"

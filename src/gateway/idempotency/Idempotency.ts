@@ -7,7 +7,7 @@
  * second one.
  */
 import { Clock, Context, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
-import { canonicalPieces, feed } from "../../domain/CanonicalJson.ts"
+import { canonicalPieces, feed } from "../../domain/json/CanonicalJson.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError, IdempotencyConflict } from "../../domain/Errors.ts"
 import { acquired } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"

@@ -14,7 +14,7 @@ import {
 import { Events, type EventType } from "../../domain/Events.ts"
 import { Ids, isId } from "../../domain/Ids.ts"
 import { type KeyRecord, type KeyState, type RateLimits, type Scope, statusOf, type Tier } from "../../domain/Key.ts"
-import { monthOf, type NanoUsd } from "../../domain/Money.ts"
+import { monthOf, type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type KeyPrivacy } from "../../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"

@@ -5,7 +5,7 @@
  * whatever is not a string is searched as it is.
  */
 import { Result } from "effect"
-import { closingQuote } from "../../domain/Json.ts"
+import { closingQuote } from "../../domain/json/Json.ts"
 
 export interface Piece {
   /** Where the piece begins in the text. A string begins after its quote. */

@@ -4,7 +4,7 @@
  * recursive, so the depth of a request does not matter, and it can pause anywhere.
  */
 import { Predicate } from "effect"
-import { isRawNumber } from "../../domain/Json.ts"
+import { isRawNumber } from "../../domain/json/Json.ts"
 import { type Steps } from "./TimeBudget.ts"
 import { bytesFrom, isBound, isId, isWord, requestShape, type Shape } from "./Shapes.ts"
 

@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import { type Candidate, type ModelOffer, UNKNOWN_CONTEXT } from "../../domain/Catalog.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { asksForReasoning } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 

@@ -5,11 +5,11 @@
  */
 import { Effect } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { toldNames } from "../../domain/MemberNames.ts"
+import { toldNames } from "../../domain/json/MemberNames.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { nativeFor, type NativeRequest } from "../../domain/Native.ts"
-import { priceUsage } from "../../domain/Pricing.ts"
+import { priceUsage } from "../../domain/pricing/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import { type PromptTokens } from "../../domain/PromptTokens.ts"
 

@@ -1,6 +1,6 @@
 /** Members of a request that lead to tokens or calls with a price of their own. */
 import { Predicate } from "effect"
-import { type RareClass } from "../../domain/UsageClass.ts"
+import { type RareClass } from "../../domain/pricing/UsageClass.ts"
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -6,7 +6,7 @@
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
   answeringIndex,

@@ -8,7 +8,7 @@ import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "eff
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { carriesToken } from "../../domain/Native.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"

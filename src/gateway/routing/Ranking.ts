@@ -13,8 +13,8 @@ import {
   UNKNOWN_CONTEXT
 } from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
-import { costOf, type NanoUsd, picoFromUsdPerMillion } from "../../domain/Money.ts"
-import { pricesFor } from "../../domain/Pricing.ts"
+import { costOf, type NanoUsd, picoFromUsdPerMillion } from "../../domain/pricing/Money.ts"
+import { pricesFor } from "../../domain/pricing/Pricing.ts"
 import { type StatsSnapshot } from "../health/StatsTable.ts"
 
 export interface RankingInput {

@@ -4,7 +4,7 @@
  * key and creating a new one gains nothing.
  */
 import { type KeyRecord, type Scope, type Tier } from "../../domain/Key.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type Grants } from "../../domain/User.ts"
 
 /** A key with its spent and reserved amount this month. */

@@ -7,7 +7,7 @@
 import { Clock, Effect, Latch, Layer, Schedule } from "effect"
 import { type AuditEvent } from "../../domain/Audit.ts"
 import { Ids } from "../../domain/Ids.ts"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { AuditStore } from "../../store/audit/AuditStore.ts"
 import { type Audited, AuditLog, makeAuditLog } from "./Audit.ts"
 import { deleteOldCounts, makeRefusedCredentials } from "./RefusedCredentials.ts"

@@ -4,7 +4,7 @@
  * nothing otherwise. When a store does not answer, its last values stay.
  */
 import { Clock, Effect, Layer } from "effect"
-import { monthOf } from "../../domain/Money.ts"
+import { monthOf } from "../../domain/pricing/Money.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"

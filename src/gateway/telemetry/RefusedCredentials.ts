@@ -5,7 +5,7 @@
  * away the counts of a bounded number of minutes wait.
  */
 import { Clock, Effect, Latch, Schedule } from "effect"
-import { DAY_MS } from "../../domain/Money.ts"
+import { DAY_MS } from "../../domain/pricing/Money.ts"
 import { type RefusedCount, RefusedCredentialStore } from "../../store/audit/RefusedCredentialStore.ts"
 
 const MINUTE_MS = 60_000

@@ -6,7 +6,7 @@
  */
 import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type ResponseMetadata } from "../request/ResponseMetadata.ts"
 import { type Rejection, RequestCounters } from "./RequestCounters.ts"
 

@@ -9,7 +9,7 @@ import { hash } from "node:crypto"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { GatewayError } from "../../domain/Errors.ts"
 import { type Attempt, type Generation, knownFinishReason } from "../../domain/Generation.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { headersOfSpan, OutgoingTrace, type Trace } from "../../domain/Tracing.ts"
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | null>>

@@ -7,7 +7,7 @@
  */
 import { Effect, Predicate, Stream } from "effect"
 import { type ChatMessage, type ChatReply, type Members, type ReplyChoice } from "../../domain/Chat.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { allEntities } from "../../domain/Privacy.ts"
 import { Tracing } from "../../domain/Tracing.ts"
 import { type CompletionEvent } from "../request/Answer.ts"

@@ -21,7 +21,7 @@ import {
   Overloaded
 } from "../../domain/Errors.ts"
 import { Load, type LoadLimits, type Share } from "../../gateway/process/Load.ts"
-import { type Excess, JsonShape } from "../../domain/JsonShape.ts"
+import { type Excess, JsonShape } from "../../domain/json/JsonShape.ts"
 
 export interface BodyLimits {
   /** Limit of every body. */

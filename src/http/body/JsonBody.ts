@@ -1,8 +1,8 @@
 /** Faults of the text of a JSON body: their place and kind, without any of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../../api/Failure.ts"
-import { MAX_DEPTH } from "../../domain/Json.ts"
-import { type Excess, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../domain/JsonShape.ts"
+import { MAX_DEPTH } from "../../domain/json/Json.ts"
+import { type Excess, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../domain/json/JsonShape.ts"
 import { MAX_FAULTS, validationFaults } from "./ValidationFaults.ts"
 
 /** A body with a content type other than JSON. */

@@ -5,7 +5,7 @@
 import { Effect, Result, Schema, SchemaParser, type SchemaAST, type SchemaIssue } from "effect"
 import { type HttpServerRequest } from "effect/http"
 import { type ValidationError } from "../../api/Failure.ts"
-import { parseExactly, parseJson } from "../../domain/Json.ts"
+import { parseExactly, parseJson } from "../../domain/json/Json.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { type BodyText } from "./Body.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"

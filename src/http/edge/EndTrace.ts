@@ -3,7 +3,7 @@
  * what it cost, and whether the cache or a fallback was used. They are `http.*` and `tollgate.*`
  * only: backends count the tokens of every span that has attributes of `gen_ai.*`.
  */
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { type EndedRequest } from "../../gateway/telemetry/RequestMetrics.ts"
 import { type SpanAttributes } from "../../gateway/telemetry/RequestTrace.ts"

@@ -6,7 +6,7 @@
  */
 import { Effect, LogLevel, References } from "effect"
 import { type Generation, knownFinishReason } from "../../domain/Generation.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type EndedRequest } from "../../gateway/telemetry/RequestMetrics.ts"
 import { type RequestState } from "./CurrentRequest.ts"
 

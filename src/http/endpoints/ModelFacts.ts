@@ -1,7 +1,7 @@
 /** Prices and data policies as the API shows them. */
 import { type ModelEntry } from "../../api/Models.ts"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
-import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
+import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/pricing/Money.ts"
 
 type Entry = typeof ModelEntry.Type
 

@@ -7,7 +7,7 @@ import { CurrentUser } from "../../api/Authorization.ts"
 import { type RequestRow as Wire } from "../../api/Requests.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type Refusal } from "../../domain/Refusal.ts"
 import {
   type RequestEnd,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type Timeseries } from "../../api/Series.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { Series, type SeriesFigures, type SeriesRange } from "../../gateway/admin/Series.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 

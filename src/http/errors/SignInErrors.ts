@@ -3,7 +3,7 @@
  * http/errors/WireErrors.
  */
 import { type Reason } from "../../domain/Errors.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type Wire } from "./WireErrors.ts"
 
 type SignInReason = Extract<

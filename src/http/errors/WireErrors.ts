@@ -4,7 +4,7 @@
  */
 import { type ErrorType, type ValidationError } from "../../api/Failure.ts"
 import { type NoEligibleProvider, type NotFound, type PrivacyBlocked, type Reason } from "../../domain/Errors.ts"
-import { usdFromNano, usdText } from "../../domain/Money.ts"
+import { usdFromNano, usdText } from "../../domain/pricing/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
 import { providerWireOf } from "./ProviderErrors.ts"

@@ -5,7 +5,7 @@
 import { Predicate } from "effect"
 import { type Message } from "../../api/Messages.ts"
 import { type Members, type ReplyChoice, type UsageInfo } from "../../domain/Chat.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { carried } from "../../domain/ThoughtCarrier.ts"
 import { type Completed, type Head } from "../../gateway/request/Answer.ts"
 import { blocksIn, membersOf, textOf } from "./Blocks.ts"

@@ -3,7 +3,7 @@
  * itself, writes its pieces as events, and ends with the whole item.
  */
 import { type Members } from "../../domain/Chat.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { membersOf, textOf } from "../messages/Blocks.ts"
 import { thoughtText } from "../messages/Reply.ts"
 import { RawInput } from "./RawInput.ts"

@@ -4,7 +4,7 @@
  * text among their members, or all of them as they are.
  */
 import { Predicate } from "effect"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 
 /** Everything up to the first character of the text. */
 const beginning = /^\s*\{\s*"input"\s*:\s*"/

@@ -4,7 +4,7 @@
  * of the vendor's own tools are dropped.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../wire/Usage.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"

@@ -10,7 +10,7 @@ import { addAll } from "../../domain/AddAll.ts"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { type CommonMessage, inCommonRoles } from "../wire/CommonRoles.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { ownThoughts, type PlacedBlock, type ThoughtMaker, withThoughts } from "../wire/Thoughts.ts"
 

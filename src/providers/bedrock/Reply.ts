@@ -3,7 +3,7 @@
  * reasons, citations.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"

@@ -8,7 +8,7 @@
  * terminator.
  */
 import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { reasonOfStatus } from "../wire/ErrorMapping.ts"

@@ -8,7 +8,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { type Refusals } from "../wire/Decode.ts"
 import { type ProviderReason } from "../Provider.ts"
 import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /** Members of the client's request, by patterns of Google's field paths. The first match wins. */

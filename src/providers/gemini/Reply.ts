@@ -4,7 +4,7 @@
  * fault is `Malformed`. A blocked prompt is the request's fault.
  */
 import { type ChatReply, type ReplyChoice, type ToolCallDelta } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { Malformed, Rejected } from "../Provider.ts"
 import { type ThoughtMaker } from "../wire/Thoughts.ts"
 import { groundingMembers } from "./Grounding.ts"

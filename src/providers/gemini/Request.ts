@@ -5,7 +5,7 @@
  */
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { isRawNumber } from "../../domain/Json.ts"
+import { isRawNumber } from "../../domain/json/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { countOf, isJsonRecord, type JsonRecord } from "../wire/Json.ts"

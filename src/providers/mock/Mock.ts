@@ -12,7 +12,7 @@ import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effe
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
 import { textsOf } from "../../domain/Embedding.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { embedTexts } from "./Embedding.ts"
 import { compose, countInputs, countPrompt } from "./Text.ts"
 import { reportedUsage } from "../wire/Usage.ts"

@@ -6,7 +6,7 @@
 import { Result } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
-import { toldNames } from "../../domain/MemberNames.ts"
+import { toldNames } from "../../domain/json/MemberNames.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 import { asksFor } from "../wire/Parameters.ts"

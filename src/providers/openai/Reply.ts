@@ -4,7 +4,7 @@
  */
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { type EmbeddingReply } from "../../domain/Embedding.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { promptUsage, remainder, reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"

@@ -1,6 +1,6 @@
 /** The mock provider as data. In development it is always on. */
 import { defaultTimeouts, type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
-import { picoFromUsdPerMillion } from "../../domain/Money.ts"
+import { picoFromUsdPerMillion } from "../../domain/pricing/Money.ts"
 import { MOCK_OUTPUT_LIMIT } from "../mock/Text.ts"
 
 const chatModel = (upstream: string, prefill: boolean): ModelOffer => ({

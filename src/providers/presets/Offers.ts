@@ -7,8 +7,8 @@
  */
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { picoFromListed, type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
-import { type ByClass, rareClasses, type UsageClass } from "../../domain/UsageClass.ts"
+import { picoFromListed, type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/pricing/Money.ts"
+import { type ByClass, rareClasses, type UsageClass } from "../../domain/pricing/UsageClass.ts"
 import { claudeModel } from "../anthropic/Model.ts"
 import { apiOf } from "./Api.ts"
 import { hidesReasoning } from "./HiddenReasoning.ts"

@@ -2,8 +2,8 @@
  * Prices that vendors publish as a rule for all their models, for classes that the price list or
  * the settings leave out. Read on 2026-11-22.
  */
-import { picoFromListed, type Prices } from "../../domain/Money.ts"
-import { type ByClass } from "../../domain/UsageClass.ts"
+import { picoFromListed, type Prices } from "../../domain/pricing/Money.ts"
+import { type ByClass } from "../../domain/pricing/UsageClass.ts"
 import { type Preset } from "./Vendors.ts"
 
 /**

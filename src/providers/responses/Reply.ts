@@ -4,7 +4,7 @@
  * `call_id`. Items of other kinds are dropped.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { usageExtra } from "../openai/Extra.ts"
 import { Malformed } from "../Provider.ts"
 import { type CallIds } from "../wire/CallIds.ts"

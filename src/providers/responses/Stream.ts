@@ -4,7 +4,7 @@
  * usage and is the terminator; a stream without it is cut. Events of unknown kinds are ignored.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"

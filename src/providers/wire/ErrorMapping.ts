@@ -6,7 +6,7 @@
 import { type IncomingHttpHeaders } from "node:http"
 import { headerValues } from "../transport/Headers.ts"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "../Provider.ts"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "./Json.ts"
 
 /** Upper bound of `Retry-After`: a day. */

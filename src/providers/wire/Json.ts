@@ -3,7 +3,7 @@
  * uses predicates instead of Schema because it runs once per stream event: a schema of the same
  * fields costs 2.5 µs an event, these 0.05 µs. Client requests are decoded strictly, elsewhere.
  */
-import { isDeeper, MAX_DEPTH, parseJson } from "../../domain/Json.ts"
+import { isDeeper, MAX_DEPTH, parseJson } from "../../domain/json/Json.ts"
 import { Malformed } from "../Provider.ts"
 
 export type JsonRecord = Record<string, unknown>

@@ -2,7 +2,7 @@
  * A vendor's refusal of a request in its own form, for clients that act on the vendor's words. Only
  * a 400 or a 413 is about the request itself. Keys are removed, and its length is bounded.
  */
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { type VendorRefusal } from "../../domain/Native.ts"
 import { type ProviderReason, Rejected } from "../Provider.ts"
 import { isJsonRecord, type JsonRecord } from "./Json.ts"

@@ -4,7 +4,7 @@
  * client.
  */
 import { type ChatRequest } from "../../domain/Chat.ts"
-import { toldNames } from "../../domain/MemberNames.ts"
+import { toldNames } from "../../domain/json/MemberNames.ts"
 
 /**
  * `mapped`: sent in the provider's own terms. `handled`: not sent, but the gateway does what it

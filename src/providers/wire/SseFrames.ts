@@ -7,7 +7,7 @@
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"
-import { parseJson } from "../../domain/Json.ts"
+import { parseJson } from "../../domain/json/Json.ts"
 import { TooLarge } from "../Provider.ts"
 import { isJsonRecord } from "./Json.ts"
 

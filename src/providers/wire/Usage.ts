@@ -3,8 +3,14 @@
  * or of the output is missing or invalid, the result is null and the gateway counts itself. No part
  * of the prompt exceeds the prompt, and no part of the output exceeds the output.
  */
-import { type TokenUsage } from "../../domain/Money.ts"
-import { type ByClass, isCallClass, isStandardTier, mapClasses, type RareClass } from "../../domain/UsageClass.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
+import {
+  type ByClass,
+  isCallClass,
+  isStandardTier,
+  mapClasses,
+  type RareClass
+} from "../../domain/pricing/UsageClass.ts"
 import { MAX_COUNT, stringOf } from "./Json.ts"
 
 export interface Reported {

@@ -4,7 +4,7 @@
  */
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { bringsPart } from "../../domain/Native.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { Malformed } from "../Provider.ts"
 
 /** Tokens that providers count for a model that ends its turn without text. */

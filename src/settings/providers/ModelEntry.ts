@@ -5,7 +5,7 @@
  */
 import { Result, Schema } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { picoFromUsdPerMillion, type Prices } from "../../domain/Money.ts"
+import { picoFromUsdPerMillion, type Prices } from "../../domain/pricing/Money.ts"
 import { hidesReasoning } from "../../providers/presets/HiddenReasoning.ts"
 import { claudeCacheWrites } from "../../providers/presets/PublishedPrices.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "../Faults.ts"

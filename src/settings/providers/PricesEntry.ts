@@ -4,8 +4,8 @@
  * calls become integer pico-USD.
  */
 import { Schema } from "effect"
-import { picoFromListed, type Pricing } from "../../domain/Money.ts"
-import { type ByClass, mapClasses, type RareClass } from "../../domain/UsageClass.ts"
+import { picoFromListed, type Pricing } from "../../domain/pricing/Money.ts"
+import { type ByClass, mapClasses, type RareClass } from "../../domain/pricing/UsageClass.ts"
 import { number } from "../Forms.ts"
 
 export const usdPerMillion = "USD per million tokens, from 0 to 1000000"

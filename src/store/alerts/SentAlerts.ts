@@ -1,6 +1,6 @@
 /** The budget alerts that were sent, so that several processes send each of them once. */
 import { Context, type Effect } from "effect"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** A key has spent a percentage of one month's budget. A changed budget gets alerts of its own. */

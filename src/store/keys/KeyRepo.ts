@@ -5,7 +5,7 @@
 import { Context, type Effect, type Option } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type KeyRecord, type KeyState, type KeyStatus, type Tier } from "../../domain/Key.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** Members to change. An absent member stays as it is. */

@@ -3,7 +3,7 @@
  * progress.
  */
 import { Schema } from "effect"
-import { type RareClass, rareClasses } from "../../domain/UsageClass.ts"
+import { type RareClass, rareClasses } from "../../domain/pricing/UsageClass.ts"
 
 const Count = Schema.optionalKey(Schema.Finite)
 

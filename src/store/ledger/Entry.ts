@@ -4,7 +4,7 @@
  * database reads them in a third of the time.
  */
 import { type Generation } from "../../domain/Generation.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { generationValues } from "./GenerationRow.ts"
 import type { Reservation } from "./Ledger.ts"
 import { progressValue } from "./ProgressRow.ts"

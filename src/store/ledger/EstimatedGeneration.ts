@@ -5,8 +5,8 @@
  * `internal_error`.
  */
 import { type Generation } from "../../domain/Generation.ts"
-import { type NanoUsd, zeroCost } from "../../domain/Money.ts"
-import { isCallClass } from "../../domain/UsageClass.ts"
+import { type NanoUsd, zeroCost } from "../../domain/pricing/Money.ts"
+import { isCallClass } from "../../domain/pricing/UsageClass.ts"
 import type { Progress, Reservation } from "./Ledger.ts"
 
 /** `amountNano` is the whole amount held; `extendedNano` of it was added later. */

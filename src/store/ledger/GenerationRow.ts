@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { type Generation, stickyStates } from "../../domain/Generation.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { tableOf } from "../sql/Rows.ts"
 import { AnsweredRequestRow } from "./AnsweredRequestRow.ts"
 import { BillLineRow, ClassCounts } from "./BillLineRow.ts"

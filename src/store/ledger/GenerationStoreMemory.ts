@@ -1,7 +1,7 @@
 /** The generations of the ledger in memory. */
 import { Clock, Effect, Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
-import { monthEndMs } from "../../domain/Money.ts"
+import { monthEndMs } from "../../domain/pricing/Money.ts"
 import {
   type GenerationQuery,
   type GenerationSort,

@@ -8,7 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import { type AnsweredRequest, type Generation } from "../../domain/Generation.ts"
-import { type BillLine, type NanoUsd, type Prices } from "../../domain/Money.ts"
+import { type BillLine, type NanoUsd, type Prices } from "../../domain/pricing/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /**

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreMemory.ts"

@@ -1,6 +1,6 @@
 /** The contents of the ledger in memory, which correspond to the tables of the database. */
 import { type Generation } from "../../domain/Generation.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import type { Balance, Progress, Reservation } from "./Ledger.ts"
 import type { UsageDay } from "./reports/ReportMemory.ts"
 

@@ -4,8 +4,8 @@
  * provider are cut, so that they never make a settlement fail.
  */
 import { type Generation } from "../../domain/Generation.ts"
-import { type BillLine, type TokenUsage } from "../../domain/Money.ts"
-import { mapClasses } from "../../domain/UsageClass.ts"
+import { type BillLine, type TokenUsage } from "../../domain/pricing/Money.ts"
+import { mapClasses } from "../../domain/pricing/UsageClass.ts"
 
 /**
  * 100,000 USD: the most that one request reserves or costs. A key's sum of many such amounts is

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { makeAssumedPriceWarning } from "../../../src/gateway/billing/AssumedPrices.ts"
-import { zeroCost } from "../../../src/domain/Money.ts"
+import { zeroCost } from "../../../src/domain/pricing/Money.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
 
 const line = (name: "prompt" | "prompt_audio" | "web_search", assumed: boolean) => ({

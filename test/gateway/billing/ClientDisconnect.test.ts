@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import { nanoFromUsd } from "../../../src/domain/pricing/Money.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"

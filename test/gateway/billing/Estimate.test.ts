@@ -1,9 +1,9 @@
 /** What is reserved for a request is never less than what the classes of its tokens can cost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { type Pricing } from "../../../src/domain/Money.ts"
-import { priceUsage } from "../../../src/domain/Pricing.ts"
-import { rareClasses } from "../../../src/domain/UsageClass.ts"
+import { type Pricing } from "../../../src/domain/pricing/Money.ts"
+import { priceUsage } from "../../../src/domain/pricing/Pricing.ts"
+import { rareClasses } from "../../../src/domain/pricing/UsageClass.ts"
 import { estimateOf, promptCost } from "../../../src/gateway/billing/Estimate.ts"
 import { hasVisibleOutput } from "../../../src/gateway/request/Reasoning.ts"
 import { candidateWith, planWith, requestWith } from "../plans.ts"

@@ -1,7 +1,7 @@
 /** Options that cost more than tokens: a key with a budget cannot use them, other keys can. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import { nanoFromUsd } from "../../../src/domain/pricing/Money.ts"
 import { saying } from "../scripts.ts"
 import { gatewayOn, ran, recordOf } from "../streams.ts"
 

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type TokenUsage } from "../../../src/domain/Money.ts"
+import { type TokenUsage } from "../../../src/domain/pricing/Money.ts"
 import { plausibleUsage } from "../../../src/gateway/reply/PlausibleUsage.ts"
 import { candidateWith, planWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"

@@ -8,8 +8,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { type GatewayError } from "../../../src/domain/Errors.ts"
-import { parseExactly } from "../../../src/domain/Json.ts"
-import { MAX_VALUES } from "../../../src/domain/JsonShape.ts"
+import { parseExactly } from "../../../src/domain/json/Json.ts"
+import { MAX_VALUES } from "../../../src/domain/json/JsonShape.ts"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import {
   type Keeper,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type TokenUsage } from "../../../src/domain/Money.ts"
+import { type TokenUsage } from "../../../src/domain/pricing/Money.ts"
 import { type ChatEvent } from "../../../src/domain/Chat.ts"
 import {
   CredentialsRefused,

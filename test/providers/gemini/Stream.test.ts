@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../../src/domain/Chat.ts"
-import { type TokenUsage } from "../../../src/domain/Money.ts"
+import { type TokenUsage } from "../../../src/domain/pricing/Money.ts"
 import { makeGemini } from "../../../src/providers/gemini/Gemini.ts"
 import { Cut, Malformed, Rejected, ServerFault, TimedOut } from "../../../src/providers/Provider.ts"
 import { sse } from "../../support/upstream/Bodies.ts"

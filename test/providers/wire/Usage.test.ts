@@ -1,7 +1,7 @@
 /** Each dialect's reading of a provider's usage: valid numbers, or null. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type TokenUsage } from "../../../src/domain/Money.ts"
+import { type TokenUsage } from "../../../src/domain/pricing/Money.ts"
 import { dialects } from "../usageReplies.ts"
 
 /** Each dialect's names of the counts. */

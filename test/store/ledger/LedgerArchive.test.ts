@@ -8,7 +8,7 @@ import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Ref } from "effe
 import { TestClock } from "effect/testing"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
-import { monthOf } from "../../../src/domain/Money.ts"
+import { monthOf } from "../../../src/domain/pricing/Money.ts"
 import { LedgerReports } from "../../../src/store/ledger/reports/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"

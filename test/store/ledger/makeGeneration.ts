@@ -1,6 +1,6 @@
 /** Generations for the tests of the stores. */
 import { type Generation } from "../../../src/domain/Generation.ts"
-import { zeroCost } from "../../../src/domain/Money.ts"
+import { zeroCost } from "../../../src/domain/pricing/Money.ts"
 
 /** A settled generation that cost `billedNano`. */
 export const makeGeneration = (

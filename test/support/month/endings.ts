@@ -4,8 +4,8 @@
  * elsewhere. Attempts, lines and charges add up as in the gateway's own records.
  */
 import { type Attempt, type Generation } from "../../../src/domain/Generation.ts"
-import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../../src/domain/Money.ts"
-import { priceUsage, savedCost } from "../../../src/domain/Pricing.ts"
+import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../../src/domain/pricing/Money.ts"
+import { priceUsage, savedCost } from "../../../src/domain/pricing/Pricing.ts"
 import { type Dice } from "../../../scripts/privacyEval/Dice.ts"
 import { type Offer, offersOf } from "./offers.ts"
 

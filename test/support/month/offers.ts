@@ -2,7 +2,7 @@
  * The providers of the month: a settings file's `providers`, and the same offers as prices. All
  * answer by the mock, except `delta`, whose address accepts no connection.
  */
-import { picoFromUsdPerMillion, type Prices } from "../../../src/domain/Money.ts"
+import { picoFromUsdPerMillion, type Prices } from "../../../src/domain/pricing/Money.ts"
 
 export interface Offer {
   readonly provider: string

@@ -1,6 +1,6 @@
 /** Reports of the ledger: settled usage by day, time series, and current figures. */
 import { Context, type Effect } from "effect"
-import { type NanoUsd } from "../../../domain/Money.ts"
+import { type NanoUsd } from "../../../domain/pricing/Money.ts"
 import { type StoreError } from "../../StoreError.ts"
 import type { CallBucket } from "../../../domain/Calls.ts"
 

@@ -2,7 +2,7 @@
  * The periods of an overview. Each is given by its beginning in Unix milliseconds and lasts until
  * now.
  */
-import { DAY_MS, monthOf, monthStartMs } from "../../../domain/Money.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../../../domain/pricing/Money.ts"
 import type { ModelSpend, Report, ReportQuery } from "./LedgerReports.ts"
 
 const FIVE_MINUTES_MS = 300_000

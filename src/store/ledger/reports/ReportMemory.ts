@@ -1,6 +1,6 @@
 /** Usage by day in memory, summed up as in Postgres. */
 import { type Generation } from "../../../domain/Generation.ts"
-import { DAY_MS } from "../../../domain/Money.ts"
+import { DAY_MS } from "../../../domain/pricing/Money.ts"
 import {
   noFigures,
   type Report,

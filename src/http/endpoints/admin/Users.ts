@@ -1,12 +1,12 @@
 /** The admin's endpoints of users. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { type Account } from "../../api/signin/Users.ts"
-import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
-import { UserAdmin, type UserFigures, type UserView } from "../../gateway/signin/UserAdmin.ts"
-import { Portal } from "../../gateway/signin/Portal.ts"
-import { guard } from "../errors/ErrorResponse.ts"
+import { Api } from "../../../api/Api.ts"
+import { type Account } from "../../../api/signin/Users.ts"
+import { monthEndMs, nanoFromUsd, usdFromNano } from "../../../domain/pricing/Money.ts"
+import { UserAdmin, type UserFigures, type UserView } from "../../../gateway/signin/UserAdmin.ts"
+import { Portal } from "../../../gateway/signin/Portal.ts"
+import { guard } from "../../errors/ErrorResponse.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 

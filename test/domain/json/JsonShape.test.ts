@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { JsonShape, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../src/domain/JsonShape.ts"
+import { JsonShape, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../../src/domain/json/JsonShape.ts"
 
 /** The limit that a text exceeds when it arrives in packets of `size` bytes. */
 const excess = (text: string, size: number) => {

@@ -1,6 +1,6 @@
 /** Lenient parsing, and scanning of JSON text. */
 import { assert, describe, it } from "@effect/vitest"
-import { closingQuote, parseJson } from "../../src/domain/Json.ts"
+import { closingQuote, parseJson } from "../../../src/domain/json/Json.ts"
 
 describe("Json", () => {
   it("parses what is JSON, and answers undefined for what is none", () => {

@@ -4,12 +4,12 @@
  */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { version } from "../../api/Version.ts"
-import { type Overview as Wire } from "../../api/Admin.ts"
-import { usdFromNano } from "../../domain/Money.ts"
-import { Overview } from "../../gateway/admin/Overview.ts"
-import { guard } from "../errors/ErrorResponse.ts"
+import { Api } from "../../../api/Api.ts"
+import { version } from "../../../api/Version.ts"
+import { type Overview as Wire } from "../../../api/Admin.ts"
+import { usdFromNano } from "../../../domain/pricing/Money.ts"
+import { Overview } from "../../../gateway/admin/Overview.ts"
+import { guard } from "../../errors/ErrorResponse.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

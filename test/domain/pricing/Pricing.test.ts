@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { type Cost, costOf, type Pricing, type TokenUsage } from "../../src/domain/Money.ts"
-import { priceOf, pricesFor, priceUsage, savedCost } from "../../src/domain/Pricing.ts"
-import { isCallClass, rareClasses } from "../../src/domain/UsageClass.ts"
+import { type Cost, costOf, type Pricing, type TokenUsage } from "../../../src/domain/pricing/Money.ts"
+import { priceOf, pricesFor, priceUsage, savedCost } from "../../../src/domain/pricing/Pricing.ts"
+import { isCallClass, rareClasses } from "../../../src/domain/pricing/UsageClass.ts"
 
 const int = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 const Count = int(2_000_000)

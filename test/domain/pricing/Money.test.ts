@@ -9,7 +9,7 @@ import {
   usdFromNano,
   usdPerMillionFromPico,
   usdText
-} from "../../src/domain/Money.ts"
+} from "../../../src/domain/pricing/Money.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_000_000 }))
 const Price = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 200_000_000 }))

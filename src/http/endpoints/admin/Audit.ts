@@ -1,12 +1,12 @@
 /** The endpoint of the audit trail. */
 import { DateTime, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { type AuditEventRecord } from "../../api/Audit.ts"
-import { actorKinds, type AuditEvent } from "../../domain/Audit.ts"
-import { type AuditPage, AuditTrail, type AuditTrailQuery } from "../../gateway/admin/AuditTrail.ts"
-import { guard } from "../errors/ErrorResponse.ts"
-import { csvResponse } from "./Csv.ts"
+import { Api } from "../../../api/Api.ts"
+import { type AuditEventRecord } from "../../../api/Audit.ts"
+import { actorKinds, type AuditEvent } from "../../../domain/Audit.ts"
+import { type AuditPage, AuditTrail, type AuditTrailQuery } from "../../../gateway/admin/AuditTrail.ts"
+import { guard } from "../../errors/ErrorResponse.ts"
+import { csvResponse } from "../Csv.ts"
 
 /** Rows of a page of a CSV. */
 const CSV_PAGE = 200

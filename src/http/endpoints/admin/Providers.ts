@@ -1,20 +1,20 @@
 /** The admin's endpoints of providers. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { type OutageRecord, type ProviderDetails, type ProviderRecord } from "../../api/Providers.ts"
-import { gatewayError, NotFound } from "../../domain/Errors.ts"
-import { type Outage, type OutageCause } from "../../domain/Outage.ts"
+import { Api } from "../../../api/Api.ts"
+import { type OutageRecord, type ProviderDetails, type ProviderRecord } from "../../../api/Providers.ts"
+import { gatewayError, NotFound } from "../../../domain/Errors.ts"
+import { type Outage, type OutageCause } from "../../../domain/Outage.ts"
 import {
   type CallSums,
   type CircuitReport,
   type ModelReport,
   type ProviderReport,
   ProviderReports
-} from "../../gateway/admin/ProviderReports.ts"
-import { type CircuitState } from "../../gateway/health/CircuitState.ts"
-import { guard } from "../errors/ErrorResponse.ts"
-import { policyOf, tieredPrices } from "./ModelFacts.ts"
+} from "../../../gateway/admin/ProviderReports.ts"
+import { type CircuitState } from "../../../gateway/health/CircuitState.ts"
+import { guard } from "../../errors/ErrorResponse.ts"
+import { policyOf, tieredPrices } from "../ModelFacts.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

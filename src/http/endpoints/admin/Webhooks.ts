@@ -1,10 +1,10 @@
 /** The admin's endpoints of webhooks. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { type DeadLetterRecord } from "../../api/Webhooks.ts"
-import { WebhookAdmin } from "../../gateway/admin/WebhookAdmin.ts"
-import { guard } from "../errors/ErrorResponse.ts"
+import { Api } from "../../../api/Api.ts"
+import { type DeadLetterRecord } from "../../../api/Webhooks.ts"
+import { WebhookAdmin } from "../../../gateway/admin/WebhookAdmin.ts"
+import { guard } from "../../errors/ErrorResponse.ts"
 
 type Letter = Effect.Success<ReturnType<WebhookAdmin["Service"]["retry"]>>
 

@@ -2,7 +2,7 @@
  * What each attempt of a generation used and cost, without the markup. The attempts add up to the
  * generation, except for an estimate after a crash, which knows no attempts.
  */
-import { type Attempt, type Generation } from "./Generation.ts"
+import { type Attempt, type Generation } from "../Generation.ts"
 import { type NanoUsd } from "./Money.ts"
 
 export interface AttemptCost {

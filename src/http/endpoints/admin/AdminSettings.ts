@@ -6,9 +6,9 @@
  */
 import { Effect, Redacted, String as Str } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import { SettingsReload } from "../../gateway/admin/SettingsReload.ts"
-import { AuditLog } from "../../gateway/telemetry/Audit.ts"
+import { Api } from "../../../api/Api.ts"
+import { SettingsReload } from "../../../gateway/admin/SettingsReload.ts"
+import { AuditLog } from "../../../gateway/telemetry/Audit.ts"
 
 export interface ShownSettings {
   readonly file: string | null

@@ -4,10 +4,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { canonicalPieces, feed, PIECE_CHARACTERS } from "../../src/domain/CanonicalJson.ts"
-import { makeTurns } from "../../src/domain/Turns.ts"
-import { reordered } from "../support/reordered.ts"
-import { shortTurns } from "../support/turns.ts"
+import { canonicalPieces, feed, PIECE_CHARACTERS } from "../../../src/domain/json/CanonicalJson.ts"
+import { makeTurns } from "../../../src/domain/Turns.ts"
+import { reordered } from "../../support/reordered.ts"
+import { shortTurns } from "../../support/turns.ts"
 
 const piecesOf = (value: unknown): ReadonlyArray<string> => {
   const pieces = canonicalPieces(value)
