@@ -18,14 +18,16 @@ const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
  */
 export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> =>
   Effect.suspend(() => {
-    const members = Object.entries(request).filter(
-      ([name, value]) => name !== "model" && !formOnly.has(name) && (name !== "temperature" || value !== 1)
-    )
-    members.push(["model", model])
+    // Without a prototype, a member may have any name.
+    const members: Record<string, unknown> = Object.create(null)
+    for (const [name, value] of Object.entries(request)) {
+      if (!formOnly.has(name) && (name !== "temperature" || value !== 1)) members[name] = value
+    }
+    members["model"] = model
     const mock = request.metadata?.["mock"]
-    if (mock !== undefined) members.push(["metadata", { mock }])
+    if (mock !== undefined) members["metadata"] = { mock }
 
-    const pieces = canonicalPieces(Object.fromEntries(members))
+    const pieces = canonicalPieces(members)
     const first = pieces.next()
     if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
     const long = createHash("sha256").update(`${tenant}\n`).update(first.value)

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { canonicalPieces, feed, PIECE_CHARACTERS } from "../../../src/domain/json/CanonicalJson.ts"
+import { canonicalPieces, feed, LONG_CHARACTERS, PIECE_CHARACTERS } from "../../../src/domain/json/CanonicalJson.ts"
 import { makeTurns } from "../../../src/domain/Turns.ts"
 import { reordered } from "../../support/reordered.ts"
 import { shortTurns } from "../../support/turns.ts"
@@ -19,6 +19,21 @@ const piecesOf = (value: unknown): ReadonlyArray<string> => {
   }
 }
 const textOf = (value: unknown) => piecesOf(value).join("")
+
+/** The value of a canonical text: JSON, once its long strings are escaped. */
+const valueOf = (text: string): unknown => {
+  const token = /"(?:[^"\\]|\\.)*"|(\d+)"|\d+|[^"\d]+/gsy
+  let json = ""
+  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
+    const [whole, length] = found
+    if (length === undefined) json += whole
+    else {
+      const from = token.lastIndex
+      json += JSON.stringify(text.slice(from, (token.lastIndex = from + Number(length))))
+    }
+  }
+  return JSON.parse(json)
+}
 
 /** Without members that have no value. */
 const withoutNulls = (value: Schema.Json): Schema.Json => {
@@ -44,12 +59,12 @@ describe("CanonicalJson", () => {
         const text = textOf(either)
         assert.strictEqual(textOf(reordered(either)), text)
         // The text represents the whole value, so different values have different texts.
-        assert.deepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(withoutNulls(either))))
+        assert.deepStrictEqual(valueOf(text), JSON.parse(JSON.stringify(withoutNulls(either))))
       }
     }
   )
 
-  it("is plain JSON", () => {
+  it("is plain JSON but for long strings", () => {
     const members = { b: [1, null, undefined, true, "é\n"], a: { d: undefined, c: {} }, e: null, f: [] }
     assert.strictEqual(textOf(members), '{"a":{"c":{}},"b":[1,null,null,true,"é\\n"],"f":[]}')
     assert.deepStrictEqual([null, undefined, 1.5, "a", false].map(textOf), ["null", "null", "1.5", '"a"', "false"])
@@ -61,8 +76,30 @@ describe("CanonicalJson", () => {
     assert.strictEqual(textOf({ seed: { rawJSON: "1" } }), '{"seed":{"rawJSON":"1"}}')
   })
 
+  it("writes a long string as it is, behind its length", () => {
+    const long = `"${"\\".repeat(LONG_CHARACTERS)}`
+    assert.deepStrictEqual(piecesOf([long, 1]), [`[${long.length}"`, long, ",1]"])
+    assert.deepStrictEqual(piecesOf("a".repeat(LONG_CHARACTERS - 1)), [`"${"a".repeat(LONG_CHARACTERS - 1)}"`])
+  })
+
+  it("splits no pair of surrogates, and escapes a string with half of one", () => {
+    const whole = `${"a".repeat(PIECE_CHARACTERS - 1)}😀b`
+    assert.deepStrictEqual(piecesOf(whole), [`${whole.length}"`, whole.slice(0, -3), "😀b", ""])
+    const [first, second] = ["\ud83d", "\ud83e"].map((half) => piecesOf(`${"a".repeat(LONG_CHARACTERS)}${half}`))
+    assert.notDeepEqual(first, second)
+    assert.isTrue([...(first ?? []), ...(second ?? [])].every((piece) => piece.isWellFormed()))
+  })
+
+  it("sorts few names and many", () => {
+    for (const count of [5, 32, 33, 100]) {
+      const names = Array.from({ length: count }, (_, at) => `n${(at * 7) % count}`)
+      const members = Object.fromEntries(names.map((name) => [name, 1]))
+      assert.deepStrictEqual(Object.keys(JSON.parse(textOf(members)) as object), [...new Set(names)].sort())
+    }
+  })
+
   it("a short value is one piece, and pieces are of bounded size", () => {
-    assert.lengthOf(piecesOf({ text: "a".repeat(PIECE_CHARACTERS - 100) }), 1)
+    assert.lengthOf(piecesOf({ text: Array.from({ length: 60 }, () => "a".repeat(1_000)) }), 1)
     const large = {
       text: "\u0001".repeat(1_000_000),
       list: Array.from({ length: 200_000 }, () => 1),
