@@ -6,6 +6,7 @@ import { type Closers } from "./closers.ts"
 import { type Options } from "./options.ts"
 import { type Table } from "./report.ts"
 import { type Server } from "./servers.ts"
+import { type Load } from "./wrk.ts"
 
 /** Shared by all phases. */
 export interface Bench {
@@ -14,6 +15,8 @@ export interface Bench {
   readonly nginx: Server
   /** Streams 50 tokens per request, one every 20 ms. */
   readonly streaming: Server
+  /** Receives each turn of a measurement, for the file of the figures. */
+  readonly record: (name: string, connections: number, load: Load) => void
 }
 
 export class Skipped {

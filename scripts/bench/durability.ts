@@ -24,13 +24,13 @@ const kinds: ReadonlyArray<{
  * Measures one gateway after another. `of off`: requests per second as a share of those with
  * governance off.
  */
-export const measureDurability: Measure = async ({ nginx, options, streaming }) => {
+export const measureDurability: Measure = async (bench) => {
   const table = new Map<string, Row>()
   for (const { name, ...kind } of kinds) {
     console.error(`  ${name} ...`)
     const measured = await closing(async (closers) => {
-      const server = { ...(await startGateway(closers, nginx, streaming, kind)), name }
-      return measureRequests([{ server, path }], { unique: true, seconds: options.seconds })
+      const server = { ...(await startGateway(closers, bench.nginx, bench.streaming, kind)), name }
+      return measureRequests(bench, [{ server, path }], { unique: true })
     })
     const row = measured.get(name) ?? {}
     const off = table.get("off") ?? row

@@ -18,7 +18,7 @@ export const adminKey = "bench-admin-key-of-this-run-only"
 export const path = "/v1/chat/completions"
 
 /** The context length fits the longest prompts of the benchmark. */
-export const settingsFile = (upstream: Server, streaming: Server) => {
+export const settingsFile = (upstream: Server, streaming: Server, caches = true) => {
   const provider = (slug: string, server: Server) => `
   - slug: ${slug}
     name: ${slug}
@@ -34,7 +34,7 @@ export const settingsFile = (upstream: Server, streaming: Server) => {
   return `providers:${provider("bench", upstream)}${provider("stream", streaming)}
 tiers:
   enterprise: { requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrency: 100000 }
-cache: { when: always, ttl_seconds: 3600, scope: key, max_entries: 10000 }
+cache: { when: ${caches ? "always" : "never"}, ttl_seconds: 3600, scope: key, max_entries: 10000 }
 `
 }
 
@@ -50,6 +50,8 @@ export interface GatewayOptions {
   readonly budgetUsd?: number | null
   /** True if Postgres waits for the disk before confirming a write, as in production. */
   readonly waitsForDisk?: boolean
+  /** False: no prompt cache. */
+  readonly caches?: boolean
   /** Added to the settings file. */
   readonly settings?: string
   /** Added to the environment. */
@@ -89,6 +91,7 @@ export const startGateway = async (
   streaming: Server,
   {
     budgetUsd = 1_000_000,
+    caches = true,
     durability = "postgres",
     env: more = {},
     nodeFlags = servedFlags,
@@ -98,7 +101,7 @@ export const startGateway = async (
 ): Promise<Server> => {
   const place = directory(closers)
   const config = join(place, "tollgate.yaml")
-  writeFileSync(config, settingsFile(upstream, streaming) + settings)
+  writeFileSync(config, settingsFile(upstream, streaming, caches) + settings)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const probe = garbageProbe(closers)

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs"
 import { availableParallelism, cpus } from "node:os"
-import { type Phase, Skipped } from "./bench.ts"
+import { type Bench, type Phase, Skipped } from "./bench.ts"
 import { closeAll, closing } from "./closers.ts"
 import { type Options, parseOptions, type PhaseName } from "./options.ts"
 import { phases } from "./phases.ts"
@@ -17,7 +17,10 @@ const figuresOf = (table: Table, related: Phase["related"]) => ({
   ...(related === undefined ? {} : { ratios: ratios(table, ...related) })
 })
 
-const measure = (options: Options): Promise<ReadonlyMap<PhaseName, Table>> =>
+/** One turn of two seconds, or less, of one server. */
+type Turn = Record<string, string | number>
+
+const measure = (options: Options, turns: Array<Turn>): Promise<ReadonlyMap<PhaseName, Table>> =>
   closing(async (shared) => {
     const nginx = await startNginx(shared)
     const streaming = await startProgram(shared, "upstream", "streamUpstream.ts")
@@ -25,7 +28,11 @@ const measure = (options: Options): Promise<ReadonlyMap<PhaseName, Table>> =>
     for (const name of options.phases) {
       const { measure, related, title } = phases[name]
       console.error(`${name} ...`)
-      const table = await closing((closers) => measure({ options, nginx, streaming }, closers))
+      const record: Bench["record"] = (server, connections, { garbage: { allocatedBytes, pauseMicros }, ...load }) => {
+        const pauses = { collections: pauseMicros.length, longestPauseMicros: Math.max(0, ...pauseMicros) }
+        turns.push({ phase: name, server, connections, ...load, allocatedBytes, ...pauses })
+      }
+      const table = await closing((closers) => measure({ options, nginx, streaming, record }, closers))
       if (table instanceof Skipped) {
         console.log(`${title}\nskipped: ${table.reason}\n`)
         continue
@@ -40,8 +47,10 @@ const options = parseOptions(process.argv.slice(2))
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => void closeAll().finally(() => process.exit(130)))
 }
-console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}\n`)
-const tables = await measure(options)
+const machine = { cores: availableParallelism(), model: cpus()[0]?.model ?? "unknown", node: process.version }
+console.log(`${machine.cores} cores (${machine.model}), Node ${machine.node}\n`)
+const turns: Array<Turn> = []
+const tables = await measure(options, turns)
 const failed = [...tables.values()].some((table) => [...table.values()].some((row) => (row["errors"] ?? 0) > 0))
 if (failed) console.error("Some requests failed: see the column `errors`.")
 process.exitCode = failed ? 1 : 0
@@ -49,6 +58,6 @@ if (options.out !== null) {
   const figures = Array.from(tables, ([name, table]) => [name, figuresOf(table, phases[name].related)])
   writeFileSync(
     options.out,
-    `${JSON.stringify({ node: process.version, seconds: options.seconds, ...Object.fromEntries(figures) }, null, 2)}\n`
+    `${JSON.stringify({ ...machine, seconds: options.seconds, ...Object.fromEntries(figures), turns }, null, 2)}\n`
   )
 }

@@ -10,7 +10,9 @@ const names = [
   "streams",
   "crowd",
   "telemetry",
+  "promises",
   "durability",
+  "workers",
   "start",
   "soak"
 ] as const

@@ -15,12 +15,12 @@ const startTargets = async ({ nginx, streaming }: Bench, closers: Closers) => {
 /** Every request has its own body, so the cache is looked up and misses. */
 export const measureMisses: Measure = async (bench, closers) => {
   const { others, server } = await startTargets(bench, closers)
-  return measureRequests([...others, { server, path }], { unique: true, seconds: bench.options.seconds })
+  return measureRequests(bench, [...others, { server, path }], { unique: true })
 }
 
 /** All requests have the same body. Misses of the same gateway are measured in alternation. */
 export const measureHits: Measure = async (bench, closers) => {
   const { others, server } = await startTargets(bench, closers)
   const misses = { server: { ...server, name: "misses" }, path, unique: true }
-  return measureRequests([...others, misses, { server, path }], { unique: false, seconds: bench.options.seconds })
+  return measureRequests(bench, [...others, misses, { server, path }], { unique: false })
 }

@@ -6,11 +6,13 @@ import { measureDurability } from "./durability.ts"
 import { type PhaseName } from "./options.ts"
 import { measureHits, measureMisses } from "./ordinary.ts"
 import { measureColdStart } from "./coldStart.ts"
+import { measurePromises } from "./promises.ts"
 import { measurePrompts } from "./prompts.ts"
 import { measureTelemetry } from "./telemetry.ts"
 import { measureSoak } from "./soak.ts"
 import { measurePortkey } from "./portkey.ts"
 import { measureStreams } from "./streams.ts"
+import { measureWorkers } from "./workers.ts"
 
 const toBare = ["tollgate", "bare proxy"] as const
 
@@ -22,8 +24,8 @@ export const phases: Readonly<Record<PhaseName, Phase>> = {
     measure: measureHits
   },
   portkey: {
-    title: "Portkey's gateway, with nothing to check: every request unique",
-    related: ["tollgate", "Portkey"],
+    title: "Portkey's gateway, with nothing to check, and tollgate: every request unique, except for hits",
+    related: ["capped", "Portkey"],
     measure: measurePortkey
   },
   prompts: {
@@ -42,8 +44,10 @@ export const phases: Readonly<Record<PhaseName, Phase>> = {
     measure: measureStreams
   },
   crowd: { title: "A crowd: long streams at once on one process", related: toBare, measure: measureCrowd },
+  promises: { title: "What each promise costs: misses, every row with one promise", measure: measurePromises },
   telemetry: { title: "What telemetry costs: misses", related: ["10 % traced", "off"], measure: measureTelemetry },
   durability: { title: "What durability costs: misses, with governance off and on", measure: measureDurability },
+  workers: { title: "One process and two: misses", related: ["2 workers", "1 worker"], measure: measureWorkers },
   start: { title: "Cold start: from the process to its first ready answer", measure: measureColdStart },
   soak: { title: "Soak: misses at half of the top rate", measure: measureSoak }
 }

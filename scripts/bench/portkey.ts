@@ -4,7 +4,7 @@
  * name the provider and its address.
  */
 import { execFile } from "node:child_process"
-import { existsSync, mkdirSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -12,20 +12,29 @@ import { type Measure, Skipped } from "./bench.ts"
 import { type Closers } from "./closers.ts"
 import { path, startGateway } from "./gateway.ts"
 import { measureRequests } from "./requests.ts"
-import { answers, freePort, type Server, start } from "./servers.ts"
+import { answers, freePort, type Server, start, startProgram, type Target } from "./servers.ts"
 
 const NAME = "@portkey-ai/gateway"
 const VERSION = "1.15.2"
 
+/** Its streams fail with the newer version of its server that npm would choose. */
+const pinned = { "@hono/node-server": "1.14.1" }
+
 /** Returns the file of its server. */
 const install = async (): Promise<string | Skipped> => {
-  const place = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "tollgate-bench", `portkey-${VERSION}`)
+  const place = join(
+    process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"),
+    "tollgate-bench",
+    `portkey-${VERSION}-pinned`
+  )
   const file = join(place, "node_modules", NAME, "build", "start-server.js")
   if (existsSync(file)) return file
   mkdirSync(place, { recursive: true })
+  const own = { private: true, dependencies: { [NAME]: VERSION }, overrides: pinned }
+  writeFileSync(join(place, "package.json"), JSON.stringify(own))
   const flags = ["--ignore-scripts", "--omit=dev", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
   try {
-    await promisify(execFile)("npm", ["install", "--prefix", place, ...flags, `${NAME}@${VERSION}`], {
+    await promisify(execFile)("npm", ["install", "--prefix", place, ...flags], {
       timeout: 180_000
     })
   } catch (cause) {
@@ -48,16 +57,25 @@ const startPortkey = async (closers: Closers, file: string, upstream: Server): P
   return { name: "Portkey", url, pid, headers }
 }
 
-export const measurePortkey: Measure = async ({ nginx, options, streaming }, closers) => {
+export const measurePortkey: Measure = async (bench, closers) => {
+  const { nginx, streaming } = bench
   const file = await install()
   if (file instanceof Skipped) return file
+  const bare = await startProgram(closers, "bare proxy", "bareProxy.ts", [nginx.url, streaming.url])
   const portkey = await startPortkey(closers, file, nginx)
   const gateway = await startGateway(closers, nginx, streaming)
+  const uncapped = await startGateway(closers, nginx, streaming, { budgetUsd: null })
+  const off = await startGateway(closers, nginx, streaming, { durability: "off" })
   // Shows the cost of waiting for the disk: Portkey's gateway writes nothing.
   const unwaiting = await startGateway(closers, nginx, streaming, { waitsForDisk: false })
-  const targets = [portkey, gateway, { ...unwaiting, name: "tollgate, not waiting for the disk" }].map((server) => ({
-    server,
-    path
-  }))
-  return measureRequests(targets, { unique: true, seconds: options.seconds })
+  const targets: ReadonlyArray<Target> = [
+    { server: bare, path },
+    { server: portkey, path },
+    { server: { ...gateway, name: "capped" }, path },
+    { server: { ...uncapped, name: "no cap" }, path },
+    { server: { ...gateway, name: "hits" }, path, unique: false },
+    { server: { ...off, name: "governance off" }, path },
+    { server: { ...unwaiting, name: "capped, not waiting for the disk" }, path }
+  ]
+  return measureRequests(bench, targets, { unique: true })
 }

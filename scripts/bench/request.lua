@@ -4,6 +4,7 @@ local file = assert(io.open(os.getenv("BENCH_BODY_FILE"), "rb"))
 local body = file:read("*a")
 file:close()
 local nonce = os.getenv("BENCH_UNIQUE")
+local own = os.getenv("BENCH_UNIQUE_HEADER")
 local headers = { ["content-type"] = "application/json" }
 for name, value in string.gmatch(os.getenv("BENCH_HEADERS"), "([^:\n]+): ([^\n]*)\n") do headers[name] = value end
 
@@ -20,6 +21,7 @@ end
 function request()
   if nonce == "" then return constant end
   count = count + 1
+  if own ~= "" then headers[own] = nonce .. count end
   return wrk.format("POST", nil, headers, head .. nonce .. count .. tail)
 end
 

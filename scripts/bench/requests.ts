@@ -2,6 +2,7 @@
  * Whole requests with 32 connections and with one, to several servers in turns of two seconds, and
  * the medians over the turns. Other load on the machine then affects all servers alike.
  */
+import { type Bench } from "./bench.ts"
 import { chatBody } from "./messages.ts"
 import { garbageColumns } from "./garbage.ts"
 import { median } from "./quantile.ts"
@@ -20,8 +21,6 @@ const TURN_SECONDS = 2
 export interface RequestOptions {
   /** True: every request has its own body. False: all have the same. */
   readonly unique: boolean
-  /** Duration of each measurement, over all its turns. */
-  readonly seconds: number
   /** The prompt, with `@@` in place of a unique number. */
   readonly prompt?: string
 }
@@ -47,8 +46,9 @@ export const errorsOf = (loads: ReadonlyArray<Load>): number => loads.reduce((su
 
 /** One row per target, in order. Each is warmed up first. */
 export const measureRequests = async (
+  { options, record }: Bench,
   targets: ReadonlyArray<Target>,
-  { prompt = "@@", seconds, unique }: RequestOptions
+  { prompt = "@@", unique }: RequestOptions
 ): Promise<Table> => {
   const body = chatBody("bench/model", prompt, false)
   const measured = targets.map((target) => ({
@@ -61,10 +61,16 @@ export const measureRequests = async (
     console.error(`  warming ${target.server.name} ...`)
     await drive(target, { ...load, connections: 32, seconds: WARM_SECONDS })
   }
-  for (const turn of turnsOf(seconds)) {
+  for (const turn of turnsOf(options.seconds)) {
     for (const { load, many, one, target } of measured) {
-      many.push(await drive(target, { ...load, connections: 32, seconds: turn }))
-      one.push(await drive(target, { ...load, connections: 1, seconds: turn }))
+      for (const [connections, loads] of [
+        [32, many],
+        [1, one]
+      ] as const) {
+        const measured = await drive(target, { ...load, connections, seconds: turn })
+        record(target.server.name, connections, measured)
+        loads.push(measured)
+      }
     }
   }
   return new Map(

@@ -19,6 +19,8 @@ export interface Server {
   readonly url: string
   /** The process to measure. */
   readonly pid: number
+  /** The processes that serve, if `pid` only supervises them. */
+  readonly workers?: ReadonlyArray<number>
   readonly headers: Readonly<Record<string, string>>
   /** The file of its garbage collector's reports. Undefined: it makes none. */
   readonly garbage?: string
@@ -30,6 +32,8 @@ export interface Target {
   readonly path: string
   /** Overrides `unique` of the measurement for this target. */
   readonly unique?: boolean
+  /** A header whose value is another one in each request. */
+  readonly uniqueHeader?: string
 }
 
 export const freePort = async (): Promise<number> => {

@@ -8,7 +8,7 @@ import { type Row } from "./report.ts"
 import { measureRequests } from "./requests.ts"
 import { type Server, startProgram } from "./servers.ts"
 
-const tracing = (sink: Server, share: number): Readonly<Record<string, string>> => ({
+export const tracing = (sink: Server, share: number): Readonly<Record<string, string>> => ({
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${sink.url}/v1/traces`,
   OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
   OTEL_TRACES_SAMPLER_ARG: String(share)
@@ -26,10 +26,11 @@ const scrape = (server: Server): (() => void) => {
   return () => clearInterval(timer)
 }
 
-const sinkBytes = async (sink: Server): Promise<number> => Number(await (await fetch(sink.url)).text())
+export const sinkBytes = async (sink: Server): Promise<number> => Number(await (await fetch(sink.url)).text())
 
 /** `of off`: processor time per request, as a multiple of that without telemetry. */
-export const measureTelemetry: Measure = async ({ nginx, options, streaming }, closers) => {
+export const measureTelemetry: Measure = async (bench, closers) => {
+  const { nginx, streaming } = bench
   const sink = await startProgram(closers, "sink", "otlpSink.ts")
   const kinds = [
     { name: "off", env: {} },
@@ -43,7 +44,7 @@ export const measureTelemetry: Measure = async ({ nginx, options, streaming }, c
   const read = servers.at(-1)
   if (read !== undefined) closers.add(scrape(read))
   const targets = servers.map((server) => ({ server, path }))
-  const table = await measureRequests(targets, { unique: true, seconds: options.seconds })
+  const table = await measureRequests(bench, targets, { unique: true })
   if ((await sinkBytes(sink)) === 0) throw new Error("no trace has arrived: the rows are not what they say")
   const column = "CPU us/req @32"
   const off = table.get("off")?.[column] ?? Number.NaN

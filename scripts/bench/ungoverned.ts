@@ -51,6 +51,9 @@ const unlimited = Layer.effect(
   )
 ).pipe(Layer.provide(LimitsMemory.layer))
 
+/** `BENCH_LIMITS=on`: limits are checked, and nothing else. */
+const limits = process.env["BENCH_LIMITS"] === "on" ? LimitsMemory.layer : unlimited
+
 Layer.unwrap(
   Effect.map(Settings, (settings) => {
     const value = settings.adminKey ?? Redacted.make("")
@@ -58,7 +61,7 @@ Layer.unwrap(
       serving(settings, { value, path: null, fresh: false }),
       Layer.mergeAll(
         unrecorded,
-        unlimited,
+        limits,
         KeyRepoMemory.layer,
         CacheMemory.layer(settings.cache),
         memory,

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { type Garbage, garbageSince } from "./garbage.ts"
 import { cpuMicros, residentMib } from "./processStat.ts"
-import { type Target } from "./servers.ts"
+import { type Server, type Target } from "./servers.ts"
 
 export interface Load {
   readonly requestsPerSecond: number
@@ -38,7 +38,7 @@ export interface DriveOptions {
  * The output of wrk. The body is passed in a file, because the longest prompts exceed the limit of
  * an environment variable.
  */
-const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<string> => {
+const runWrk = async ({ path, server, uniqueHeader = "" }: Target, options: DriveOptions): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-bench-"))
   try {
     const file = join(directory, "body")
@@ -47,6 +47,7 @@ const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<
       ...process.env,
       BENCH_BODY_FILE: file,
       BENCH_UNIQUE: options.unique ? crypto.randomUUID() : "",
+      BENCH_UNIQUE_HEADER: uniqueHeader,
       BENCH_HEADERS: Object.entries(server.headers)
         .map(([name, value]) => `${name}: ${value}\n`)
         .join("")
@@ -60,12 +61,16 @@ const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<
   }
 }
 
+const processesOf = ({ pid, workers = [pid] }: Server): ReadonlyArray<number> => workers
+
+const totalOf = (server: Server, figure: (pid: number) => number): number =>
+  processesOf(server).reduce((sum, pid) => sum + figure(pid), 0)
+
 export const drive = async (target: Target, options: DriveOptions): Promise<Load> => {
-  const { pid } = target.server
   await garbageSince(target.server)
-  const before = cpuMicros(pid)
+  const before = totalOf(target.server, cpuMicros)
   const stdout = await runWrk(target, options)
-  const used = cpuMicros(pid) - before
+  const used = totalOf(target.server, cpuMicros) - before
   const garbage = await garbageSince(target.server)
   const line = stdout.split("\n").find((text) => text.startsWith("{"))
   if (line === undefined) throw new Error(`wrk said nothing to read:\n${stdout}`)
@@ -76,7 +81,7 @@ export const drive = async (target: Target, options: DriveOptions): Promise<Load
     p99Ms: figures.p99 / 1_000,
     errors: figures.errors,
     cpuMicrosPerRequest: used / Math.max(1, figures.requests),
-    residentMib: residentMib(pid),
+    residentMib: totalOf(target.server, residentMib),
     requests: figures.requests,
     seconds: figures.micros / 1e6,
     garbage

@@ -23,7 +23,9 @@ describe("parseOptions", () => {
         "streams",
         "crowd",
         "telemetry",
+        "promises",
         "durability",
+        "workers",
         "start"
       ],
       streams: 200,
@@ -54,7 +56,7 @@ describe("parseOptions", () => {
   it("refuses what it does not know, and says how it is meant", () => {
     assert.throws(
       () => parseOptions(["--only", "both"]),
-      /--only both: one of misses, hits, portkey, prompts, agents, streams, crowd, telemetry, durability, start, soak\nusage:/
+      /--only both: one of misses, hits, portkey, prompts, agents, streams, crowd, telemetry, promises, durability, workers, start, soak\nusage:/
     )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
