@@ -1,16 +1,56 @@
 /**
  * Cheap finalizers for the scope of a request. `Effect.addFinalizer` and `Effect.acquireRelease`
- * give each finalizer all services of its context, which copies them once per finalizer. These
- * finalizers get no services.
+ * give each finalizer all services of its context, which copies them once per finalizer, and
+ * `Scope.addFinalizer` takes two steps of the runtime. These finalizers get no services, and are
+ * added at once.
  */
-import { Context, Effect, Scope } from "effect"
+import { Context, Effect, type Exit, Scope } from "effect"
 
-export const onClose = (finalizer: Effect.Effect<unknown>): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.withFiber((fiber) => Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), finalizer))
+type Finalizer = (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
+
+/**
+ * Adds the finalizer when it is called, not when the result runs. The result is an `Exit`, unless
+ * the scope is closed: then it is the finalizer's effect, and the caller must run it. A finalizer
+ * that works at once and returns an `Exit` takes no step of the runtime.
+ */
+export const addFinalizer = (scope: Scope.Scope, finalizer: Finalizer): Effect.Effect<void> => {
+  const { state } = scope
+  switch (state._tag) {
+    case "Closed":
+      return finalizer(state.exit)
+    case "Empty":
+      scope.state = { _tag: "Open", finalizerKey: {}, finalizer, finalizers: undefined }
+      return Effect.void
+    case "Open":
+      if (state.finalizers === undefined) {
+        state.finalizers = new Map()
+        if (state.finalizerKey !== undefined && state.finalizer !== undefined) {
+          state.finalizers.set(state.finalizerKey, state.finalizer)
+        }
+        state.finalizerKey = undefined
+        state.finalizer = undefined
+      }
+      state.finalizers.set({}, finalizer)
+      return Effect.void
+  }
+}
+
+export const onClose = (finalizer: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.withFiber((fiber) => addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), () => finalizer))
 
 /** Acquires a value and releases it when the scope closes. */
 export const acquired = <A, E, R>(
   acquire: Effect.Effect<A, E, R>,
-  release: (value: A) => Effect.Effect<unknown>
+  release: (value: A) => Effect.Effect<void>
 ): Effect.Effect<A, E, R | Scope.Scope> =>
-  Effect.uninterruptible(Effect.tap(acquire, (value) => onClose(Effect.suspend(() => release(value)))))
+  Effect.withFiber((fiber) => {
+    const scope = Context.getUnsafe(fiber.context, Scope.Scope)
+    return Effect.uninterruptible(
+      Effect.flatMapEager(acquire, (value) =>
+        Effect.mapEager(
+          addFinalizer(scope, () => release(value)),
+          () => value
+        )
+      )
+    )
+  })

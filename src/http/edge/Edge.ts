@@ -9,6 +9,7 @@ import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { gatewayError, MethodNotAllowed, NotFound, RequestUnreadable } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
 import { type EndedRequest, RequestMetrics } from "../../gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../gateway/process/Load.ts"
@@ -74,7 +75,7 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
           const spans = trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null
           const state = newRequest(requestId, spans, surfaceOf(request.url))
           requestMetrics.onStart()
-          const end = Effect.suspend(() => {
+          const end = () => {
             const ended: EndedRequest = {
               method: request.method,
               // A request whose client left has no route in its context.
@@ -93,7 +94,7 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
             }
             load.release(state.share)
             return log(state, ended, traceId)
-          })
+          }
           const answer = (response: HttpServerResponse.HttpServerResponse) => {
             // The router puts the matched route into the fiber's context.
             state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
@@ -114,9 +115,9 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
           }
           // The router restores the fiber's context at the end of the request.
           fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
-          return Effect.andThen(
-            // The request's scope closes after its response was sent, streams included.
-            Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
+          // The request's scope closes after its response was sent, streams included.
+          const ended = addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end)
+          return Effect.flatMapEager(ended, () =>
             Effect.matchCauseEffect(hasOneHost(request) ? withCors(request, app) : twoHosts, {
               onSuccess: (response) => Effect.succeed(answer(response)),
               onFailure: (cause) => Effect.map(ending(cause, request, state), answer)

@@ -3,9 +3,9 @@
  * it, and then it is closed. When the new one cannot be built, the old one keeps running. A SIGHUP
  * triggers the replacement.
  */
-import { Effect, Exit, Queue, Scope, Stream } from "effect"
+import { Context, Effect, Exit, Queue, Scope, Stream } from "effect"
 import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 
 type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
 
@@ -40,19 +40,15 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
       running.retired && running.requests === 0 ? Scope.close(running.scope, Exit.void) : Effect.void
     )
 
-  const app: App<E> = Effect.suspend(() => {
+  const app: App<E> = Effect.withFiber((fiber) => {
     const running = current
     running.requests++
     // The request's scope closes after its response was sent, streams included.
-    return Effect.andThen(
-      onClose(
-        Effect.suspend(() => {
-          running.requests--
-          return running.retired ? takeDownIfDone(running) : Effect.void
-        })
-      ),
-      running.app
-    )
+    const counted = addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), () => {
+      running.requests--
+      return running.retired ? takeDownIfDone(running) : Effect.void
+    })
+    return Effect.flatMapEager(counted, () => running.app)
   })
 
   const swap = Effect.fnUntraced(function* <Failure>(build: Effect.Effect<App<E>, Failure, Scope.Scope>) {
