@@ -27,6 +27,7 @@ import { inProduction, noSignIn, type SignInSettings, unsafeInProduction } from 
 import { unservedFallbacks } from "./settings/providers/UnservedFallbacks.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/providers/VendorKeys.ts"
+import { withMock } from "./settings/providers/WithMock.ts"
 import { type WebhookSettings } from "./settings/Webhooks.ts"
 
 export interface SettingsShape {
@@ -197,10 +198,15 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
+  /** This process's environment and files. */
+  static readonly own = Effect.sync((): SettingsSource => ({
+    env: process.env,
+    readFile,
+    isTerminal: process.stdout.isTTY
+  }))
+
   /** This process's settings, read on each run: for start, reload and check. */
-  static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.suspend(() =>
-    Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY })
-  )
+  static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.flatMap(Settings.own, Settings.load)
 
   static readonly layer: Layer.Layer<Settings, SettingsError> = Layer.effect(Settings, Settings.reload)
 
@@ -276,13 +282,6 @@ const compose = (
     auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn),
     server: file.cors.length === 0 ? file.server : { ...file.server, corsOrigins: file.cors }
   }
-}
-
-/** Leaves the mock provider out where an entry has its slug or serves one of its models. */
-const withMock = (providers: ReadonlyArray<ProviderConfig>): ReadonlyArray<ProviderConfig> => {
-  const names = new Set(providers.flatMap(({ models, slug }) => [slug, ...models.map(({ id }) => id)]))
-  const isTaken = [mockProvider.slug, ...mockProvider.models.map(({ id }) => id)].some((name) => names.has(name))
-  return isTaken ? providers : [...providers, mockProvider]
 }
 
 const unsafe = ({ adminKey, auth, environment, providers }: SettingsShape): Faults =>

@@ -8,7 +8,7 @@ import type { TollgateError } from "../client/Client.ts"
 import type { Paint } from "./Look.ts"
 
 /** 0 is success, 130 is interrupted. */
-export const exitCodes = { refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const
+export const exitCodes = { refused: 1, usage: 2, unreachable: 3, changes: 4, interrupted: 130 } as const
 
 type FailureCode = Exclude<keyof typeof exitCodes, "interrupted">
 
@@ -28,11 +28,15 @@ export class Explained extends Data.TaggedError("Explained")<{
 /** A command whose result has been printed and is negative. */
 export class NegativeResult extends Data.TaggedError("NegativeResult")<{}> {}
 
+/** A command that found changes, and has printed them. */
+export class ChangesFound extends Data.TaggedError("ChangesFound")<{}> {}
+
 /** By its tag: its class comes with the client, which a command loads when it calls. */
 export const isTollgateError = (error: unknown): error is TollgateError => Predicate.isTagged(error, "TollgateError")
 
 const codeOf = (error: unknown): FailureCode => {
   if (error instanceof CommandFailed) return error.code
+  if (error instanceof ChangesFound) return "changes"
   if (CliError.isCliError(error)) return "usage"
   if (!isTollgateError(error)) return "refused"
   if (error.reason._tag === "Unsendable") return "usage"
@@ -83,7 +87,7 @@ export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean, paint: Pain
   const error = unexplained(failure)
   // Usage errors have been printed by the parser.
   if (Cause.hasInterruptsOnly(cause) || isUnread(error)) return null
-  if (error instanceof NegativeResult || CliError.isCliError(error)) return null
+  if (error instanceof NegativeResult || error instanceof ChangesFound || CliError.isCliError(error)) return null
   const remedy = failure instanceof Explained ? failure.remedy : remedyOf(error)
   if (isJson) {
     const gatewayError = isTollgateError(error) ? error : null

@@ -18,6 +18,7 @@ import { receipt } from "./requests/Receipt.ts"
 import { route } from "./Route.ts"
 import { setup } from "./Setup.ts"
 import { start } from "./Start.ts"
+import { upgrade } from "./upgrade/Upgrade.ts"
 import { key, usage } from "./Usage.ts"
 
 export const tollgate = Command.make("tollgate").pipe(
@@ -25,7 +26,7 @@ export const tollgate = Command.make("tollgate").pipe(
     "The gateway's command line: runs a gateway, checks it, and sends requests to a running one."
   ),
   Command.withSubcommands([
-    { group: "Run a gateway", commands: [start, check, doctor] },
+    { group: "Run a gateway", commands: [start, check, doctor, upgrade] },
     { group: "Use it with an API key", commands: [chat, models, route, setup, key] },
     { group: "See what happened, of all keys or of your own", commands: [generations, receipt, logs, usage] },
     { group: "Administer it with the admin key", commands: [keys, users, admin, providers, audit, webhooks] },

@@ -28,10 +28,12 @@ const leavesOf = (value: unknown, path: string): ReadonlyArray<readonly [path: s
   return [[path, JSON.stringify(value) ?? ""]]
 }
 
+/** Each member's value as JSON. It can be a secret. */
+export const membersOf = (settings: SettingsShape): ReadonlyMap<string, string> =>
+  new Map(leavesOf({ ...sectionsOf(settings), ...variablesOf(settings) }, ""))
+
 export const differences = (before: SettingsShape, after: SettingsShape): ReadonlyArray<string> => {
-  const [old, fresh] = [before, after].map(
-    (settings) => new Map(leavesOf({ ...sectionsOf(settings), ...variablesOf(settings) }, ""))
-  )
+  const [old, fresh] = [before, after].map(membersOf)
   const paths = [...new Set([...(old?.keys() ?? []), ...(fresh?.keys() ?? [])])]
   return paths.filter((path) => old?.get(path) !== fresh?.get(path))
 }

@@ -18,6 +18,19 @@ export const openLockFile = (directory: string): DatabaseSync => {
   return file
 }
 
+/**
+ * Opens the lock file, if there is one, and takes a lock that only a process that uses the
+ * directory prevents. Writes nothing. Throws SQLite's error 5 (busy) when another process holds the
+ * directory.
+ */
+export const openShared = (directory: string): DatabaseSync | null => {
+  const path = join(directory, "tollgate.lock")
+  if (!existsSync(path)) return null
+  const file = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+  file.exec("BEGIN; SELECT count(*) FROM sqlite_schema")
+  return file
+}
+
 /** Names the process that has the lock, for the message of another one. It is no lock itself. */
 const pidFile = (directory: string): string => join(directory, "tollgate.pid")
 

@@ -8,7 +8,7 @@
  */
 import { Data, Effect, type Scope } from "effect"
 import { type DatabaseSync } from "node:sqlite"
-import { lastHolder, lock, openLockFile } from "./DataDirFile.ts"
+import { lastHolder, lock, openLockFile, openShared } from "./DataDirFile.ts"
 
 const holderOf = (directory: string): string => {
   const pid = lastHolder(directory)
@@ -56,3 +56,14 @@ export const lockDataDir = (directory: string, held?: DatabaseSync): Effect.Effe
     held === undefined ? attempt(directory, () => openLockFile(directory)) : Effect.succeed(held),
     (file) => Effect.sync(() => file.close())
   ).pipe(Effect.flatMap((file) => (held === undefined ? attempt(directory, () => lock(file, directory)) : Effect.void)))
+
+/**
+ * Runs `use` while no other process uses the directory, and changes no file of it. Meanwhile no
+ * process can take the directory.
+ */
+export const holdUnused = <A>(directory: string, use: () => A): Effect.Effect<A, DataDirError> =>
+  Effect.acquireUseRelease(
+    attempt(directory, () => openShared(directory)),
+    () => attempt(directory, use),
+    (file) => Effect.sync(() => file?.close())
+  )

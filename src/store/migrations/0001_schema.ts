@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { type MigrationFacts } from "../sql/MigrationFacts.ts"
 import { archive } from "./0001/archive.ts"
 import { keys } from "./0001/keys.ts"
 import { ledger } from "./0001/ledger.ts"
@@ -37,3 +38,9 @@ const statements = [
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )
+
+export const facts: MigrationFacts = {
+  changes: "Creates every table, index and function of an empty database.",
+  locks: "Locks nothing, because nothing is there yet, and takes about a second.",
+  oldVersion: "No older version has run on this database."
+}

@@ -5,6 +5,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { type MigrationFacts } from "../sql/MigrationFacts.ts"
 
 const failed = "error_type IS NOT NULL"
 
@@ -44,3 +45,14 @@ const statements = [
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )
+
+export const facts: MigrationFacts = {
+  changes:
+    "Adds ten indexes to the archive of generations, and a table of the providers that were tried before the last " +
+    "one, which a trigger fills.",
+  locks:
+    "Moving generations to the archive waits while its indexes are built, longer the more rows the archive has. " +
+    "Requests wait only while the trigger is made, for an instant.",
+  oldVersion: "The old version runs beside it, and the trigger writes its attempts too.",
+  growsWith: "generations_archive"
+}

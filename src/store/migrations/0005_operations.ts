@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { type MigrationFacts } from "../sql/MigrationFacts.ts"
 
 const statements = [
   `CREATE TABLE audit_events (
@@ -44,3 +45,11 @@ const statements = [
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )
+
+export const facts: MigrationFacts = {
+  changes:
+    "Adds the audit trail and the counts of refused credentials, and a column to the webhooks that could not be " +
+    "delivered.",
+  locks: "Locks the table of undelivered webhooks for an instant, however many rows it has. Requests do not wait.",
+  oldVersion: "The old version runs beside it and leaves the new tables and the column empty."
+}

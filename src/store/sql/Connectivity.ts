@@ -6,7 +6,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer, Redacted, type Scope } from "effect"
 
-const LIMIT = Duration.seconds(5)
+export const LIMIT = Duration.seconds(5)
 
 /**
  * The version and the clock of a server. `clockMs` is in Unix milliseconds, read during the check.
@@ -35,7 +35,8 @@ const reasonOf = (cause: unknown): string => {
 
 const failed = (cause: unknown) => new ProbeFailed({ message: reasonOf(cause) })
 
-const within = <A, E>(look: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, ProbeFailed> =>
+/** Runs a look at a server, for at most `LIMIT`. */
+export const within = <A, E>(look: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, ProbeFailed> =>
   Effect.scoped(look).pipe(
     Effect.mapError(failed),
     Effect.timeoutOrElse({

@@ -6,15 +6,16 @@
  * A released migration never changes, and the next one has the next number. Indexes.ts adds indexes
  * to tables that may be large, because creating one here would block writes to its table.
  */
-import { Effect } from "effect"
+import { Effect, Record } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
-import schema from "../migrations/0001_schema.ts"
-import refusals from "../migrations/0002_refusals.ts"
-import responses from "../migrations/0003_responses.ts"
-import requestFilters from "../migrations/0004_request_filters.ts"
-import operations from "../migrations/0005_operations.ts"
-import outages from "../migrations/0006_outages.ts"
+import * as schema from "../migrations/0001_schema.ts"
+import * as refusals from "../migrations/0002_refusals.ts"
+import * as responses from "../migrations/0003_responses.ts"
+import * as requestFilters from "../migrations/0004_request_filters.ts"
+import * as operations from "../migrations/0005_operations.ts"
+import * as outages from "../migrations/0006_outages.ts"
+import { type MigrationFacts } from "./MigrationFacts.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -26,6 +27,41 @@ const LOCK_ID = 0x746f6c6c
 
 const TABLE = "tollgate_migrations"
 
+/** The files of the migrations that the database has run, such as `0001_schema`, in order. */
+export const appliedMigrations = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${TABLE}) IS NOT NULL AS exists`
+  if (table?.exists !== true) return []
+  const rows = yield* sql<{ readonly file: string }>`
+    SELECT lpad(migration_id::text, 4, '0') || '_' || name AS file FROM ${sql(TABLE)} ORDER BY migration_id`
+  return rows.map(({ file }) => file)
+})
+
+const numberOf = (file: string): number => Number.parseInt(file, 10)
+
+/**
+ * Those of `known` that are not newer than the newest applied migration, and were not applied under
+ * their names.
+ */
+export const lackingMigrations = (
+  known: ReadonlyArray<string>,
+  applied: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const newest = Math.max(0, ...applied.map(numberOf))
+  return known.filter((file) => numberOf(file) <= newest && !applied.includes(file))
+}
+
+/** Why a database of another lineage is refused, and what to do. */
+export const foreignSchema = (missing: ReadonlyArray<string>, applied: ReadonlyArray<string>): string => {
+  const [first, last] = [applied[0] ?? "", applied.at(-1) ?? ""]
+  return (
+    "this database was made by another version of tollgate, such as a commit from before the first release, and cannot " +
+    `be brought up to date: it lacks ${missing.join(", ")}, and has ${first === last ? first : `${first} to ${last}`}. ` +
+    "Nothing was changed. Either run the version that made it, or dump what you need with pg_dump and give this version " +
+    "an empty database: drop it and create it again, or, where it is embedded, move TOLLGATE_DATA_DIR away"
+  )
+}
+
 /**
  * Refuses a database that another lineage of migrations made. The migrator only runs what is newer
  * than the newest applied migration, so each older one must have been applied under its name;
@@ -33,24 +69,10 @@ const TABLE = "tollgate_migrations"
  * know are accepted: it may run next to a newer version, or after one.
  */
 const refuseForeignSchema = Effect.fnUntraced(function* (migrations: Migrations) {
-  const sql = yield* SqlClient.SqlClient
-  const [table] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${TABLE}) IS NOT NULL AS exists`
-  if (table?.exists !== true) return
-  const applied = yield* sql<{ readonly id: number; readonly file: string }>`
-    SELECT migration_id AS id, lpad(migration_id::text, 4, '0') || '_' || name AS file FROM ${sql(TABLE)} ORDER BY id`
-  const newest = applied.at(-1)?.id ?? 0
-  const files = applied.map(({ file }) => file)
-  const missing = Object.keys(migrations).filter((file) => Number.parseInt(file, 10) <= newest && !files.includes(file))
+  const applied = yield* appliedMigrations
+  const missing = lackingMigrations(Object.keys(migrations), applied)
   if (missing.length === 0) return
-  const [first, last] = [files[0] ?? "", files.at(-1) ?? ""]
-  return yield* new Migrator.MigrationError({
-    kind: "BadState",
-    message:
-      "this database was made by another version of tollgate, such as a commit from before the first release, and cannot " +
-      `be brought up to date: it lacks ${missing.join(", ")}, and has ${first === last ? first : `${first} to ${last}`}. ` +
-      "Nothing was changed. Either run the version that made it, or dump what you need with pg_dump and give this version " +
-      "an empty database: drop it and create it again, or, where it is embedded, move TOLLGATE_DATA_DIR away"
-  })
+  return yield* new Migrator.MigrationError({ kind: "BadState", message: foreignSchema(missing, applied) })
 })
 
 /** Migrates the database up to `migrations`. A `MigrationError` names the migration that failed. */
@@ -76,12 +98,20 @@ export const migrateTo = (
     )
   )
 
-/** Migrates the database to the newest version. */
-export const migrate = migrateTo({
+interface Migration {
+  readonly default: Effect.Effect<void, SqlError, SqlClient.SqlClient>
+  readonly facts: MigrationFacts
+}
+
+/** The migrations of this version, in order. */
+export const released: Readonly<Record<string, Migration>> = {
   "0001_schema": schema,
   "0002_refusals": refusals,
   "0003_responses": responses,
   "0004_request_filters": requestFilters,
   "0005_operations": operations,
   "0006_outages": outages
-})
+}
+
+/** Migrates the database to the newest version. */
+export const migrate = migrateTo(Record.map(released, ({ default: migration }) => migration))

@@ -6,8 +6,9 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { readdirSync, readFileSync } from "node:fs"
 import { embeddedStreams } from "../../../src/store/embedded/Embedded.ts"
-import { type Migrations, migrateTo } from "../../../src/store/sql/Migrations.ts"
+import { type Migrations, migrateTo, released } from "../../../src/store/sql/Migrations.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { temporaryDataDir } from "../../support/Pglite.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
@@ -178,3 +179,21 @@ const suite = (name: string, place: Effect.Effect<Place, unknown, Scope.Scope>) 
 
 suite("Postgres", Effect.map(freshDatabase, onPostgres))
 suite("embedded", Effect.map(temporaryDataDir, onEmbedded))
+
+describe("each migration", () => {
+  it("tells in whole sentences what it changes, what it locks and whether the old version can stay", () => {
+    const names = Object.keys(released)
+    const files = readdirSync(new URL("../../../src/store/migrations/", import.meta.url)).filter((name) =>
+      name.endsWith(".ts")
+    )
+    assert.deepStrictEqual(
+      names.map((name) => `${name}.ts`),
+      files.sort()
+    )
+    const tables = readFileSync(new URL("../../../src/store/migrations/0001/archive.ts", import.meta.url), "utf8")
+    for (const { facts } of Object.values(released)) {
+      for (const sentence of [facts.changes, facts.locks, facts.oldVersion]) assert.match(sentence, /^[A-Z].{20,}\.$/)
+      if (facts.growsWith !== undefined) assert.include(tables, facts.growsWith)
+    }
+  })
+})
