@@ -63,7 +63,6 @@ import { SignInLimits } from "./gateway/signin/SignInLimits.ts"
 import { SignInMethods } from "./gateway/signin/SignInMethods.ts"
 import { SignInSweeper } from "./gateway/signin/SignInSweeper.ts"
 import { TokenCounter } from "./gateway/tokens/TokenCounter.ts"
-import { loadTables } from "./gateway/tokens/Tokens.ts"
 import { RefusalLog } from "./gateway/telemetry/RefusalLog.ts"
 import { RequestCounters } from "./gateway/telemetry/RequestCounters.ts"
 import * as AuditWriter from "./gateway/telemetry/AuditWriter.ts"
@@ -251,7 +250,7 @@ const listeners = (settings: SettingsShape) =>
 
 /** Everything except the stores, and the startup banner once all is running. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
-  Layer.effectDiscard(Effect.andThen(startupBanner(settings, admin), loadTables)).pipe(
+  Layer.effectDiscard(startupBanner(settings, admin)).pipe(
     Layer.provide(
       Layer.mergeAll(
         ApiKeys.layer(settings),

@@ -1,7 +1,7 @@
 /**
- * Counts the tokens of prompts without blocking the process. A short prompt is counted at once. A
- * long one is bounded at once, and counted only if something needs the count: in turns with other
- * prompts, and only as far as the caller needs.
+ * Counts the tokens of prompts without blocking the process. A prompt is bounded at once, and
+ * counted only if something needs the count: in turns with other prompts, and only as far as the
+ * caller needs. The tokenizer's tables are loaded before the first count.
  *
  * Counts are cached, because a conversation is sent whole with each turn, and an application sends
  * the same instructions each time. The cache holds digests instead of texts, and is separate per
@@ -12,7 +12,7 @@ import { hash } from "node:crypto"
 import { TURN_NANOS } from "../../domain/Turns.ts"
 import { type PromptBound, PromptTokens } from "../../domain/PromptTokens.ts"
 import { boundOf, type TokenBound } from "./TokenBound.ts"
-import { countSlice, type CountText, countText, nextSlice } from "./Tokens.ts"
+import { countSlice, type CountText, loadTables, nextSlice } from "./Tokens.ts"
 
 /** In characters. Counting a shorter text is as fast as the look-up. */
 const WORTHWHILE_CHARACTERS = 32
@@ -25,13 +25,13 @@ const LONG_CHARACTERS = 128
 const HUGE_CHARACTERS = 524_288
 export const MAX_CACHED = 20_000
 
-/** Counting a prompt up to this length costs less than a second look at its limits. */
-const SHORT_CHARACTERS = 512
 /**
- * Most characters of a prompt that are looked at for its bound. Any other has at most three tokens.
+ * Most characters of a prompt that are looked at for its bound, which takes some milliseconds. The
+ * other texts have at most as many tokens as bytes.
  */
-const BOUND_CHARACTERS = 1_048_576
-const TOKENS_PER_CHARACTER = 3
+const BOUND_CHARACTERS = 262_144
+/** An estimate. */
+const UNSEEN_CHARACTERS_PER_TOKEN = 3
 /** The longest token. */
 const CHARACTERS_PER_TOKEN = 128
 /** Most characters counted in one turn. */
@@ -40,7 +40,7 @@ export const TURN_CHARACTERS = 16_384
  * Fixed cost of a text, and how many characters are hashed in the time of counting one; in
  * characters.
  */
-const TEXT_CHARACTERS = 32
+export const TEXT_CHARACTERS = 32
 const DIGEST_CHARACTERS = 16
 
 /** The content of a prompt. `flat` is the number of tokens of everything that is not text. */
@@ -75,17 +75,17 @@ export const boundOfPrompt = ({ characters, flat, texts }: PromptTexts): PromptB
   return { fewest: flat + Math.floor(characters / CHARACTERS_PER_TOKEN), likely, most }
 }
 
-const unseen = ({ length }: string): TokenBound => ({
-  most: TOKENS_PER_CHARACTER * length,
-  likely: Math.ceil(length / TOKENS_PER_CHARACTER)
+const unseen = (text: string): TokenBound => ({
+  most: Buffer.byteLength(text),
+  likely: Math.ceil(text.length / UNSEEN_CHARACTERS_PER_TOKEN)
 })
 
 export class TokenCounter extends Context.Service<
   TokenCounter,
   {
     /**
-     * The tokens of a prompt: counted if it is short, or else bounded. `texts` is called again for
-     * the count. A text that the owner sent before is not counted again.
+     * The tokens of a prompt, bounded. `texts` is called again for the count. A text that the owner
+     * sent before is not counted again.
      */
     readonly promptOf: (owner: string, texts: () => PromptTexts) => PromptTokens
     /**
@@ -105,8 +105,8 @@ export class TokenCounter extends Context.Service<
 
       const promptOf = (owner: string, texts: () => PromptTexts): PromptTokens => {
         const prompt = texts()
-        if (prompt.characters + prompt.texts.length * TEXT_CHARACTERS <= SHORT_CHARACTERS)
-          return PromptTokens.counted(prompt.texts.reduce((sum, text) => sum + memory.count(owner, text), prompt.flat))
+        // Token ids are exact.
+        if (prompt.characters === 0) return PromptTokens.counted(prompt.flat)
         return new PromptTokens(prompt.characters, boundOfPrompt(prompt), (most) => count(owner, texts(), most))
       }
 
@@ -122,7 +122,10 @@ export class TokenCounter extends Context.Service<
       }
 
       const count = (owner: string, prompt: PromptTexts, most = Infinity) =>
-        Effect.suspend(() => inTurns(new Counting(memory, owner, prompt, most)))
+        Effect.andThen(
+          loadTables,
+          Effect.suspend(() => inTurns(new Counting(memory, owner, prompt, most)))
+        )
 
       return TokenCounter.of({ promptOf, count })
     })
@@ -203,17 +206,6 @@ const digestOf = (owner: string, text: string): string | null =>
 export class CountMemory {
   readonly #short = new TwoGenerationCache()
   readonly #long = new TwoGenerationCache()
-
-  /** The tokens of a text, cached for `owner`, such as the id of a key. */
-  count(owner: string, text: string, countWith: CountText = countText): number {
-    const digest = digestOf(owner, text)
-    if (digest === null) return countWith(text)
-    const known = this.get(text, digest)
-    if (known !== undefined) return known
-    const tokens = countWith(text)
-    this.set(text, digest, tokens)
-    return tokens
-  }
 
   get(text: string, digest: string): number | undefined {
     return this.#for(text).get(digest)

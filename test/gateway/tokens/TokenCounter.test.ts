@@ -2,13 +2,16 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { beforeAll } from "vitest"
 import {
+  boundOfPrompt,
   Counting,
   CountMemory,
   MAX_CACHED,
+  TEXT_CHARACTERS,
   TokenCounter,
   textsOf,
   TURN_CHARACTERS
 } from "../../../src/gateway/tokens/TokenCounter.ts"
+import { chatTexts, embeddingTexts } from "../../../src/gateway/tokens/RequestTexts.ts"
 import { countPrompt, countText, loadTables } from "../../../src/gateway/tokens/Tokens.ts"
 import { requestWith } from "../plans.ts"
 
@@ -19,13 +22,10 @@ const promptOf = (texts: ReadonlyArray<string>) => textsOf((count) => texts.redu
 const never = () => false
 
 it("counts the same the first time, the second time, and for another owner", () => {
-  const memory = new CountMemory()
+  const { ask } = counting()
   for (const text of texts) {
     const exact = countText(text)
-    assert.deepStrictEqual(
-      [memory.count("a", text), memory.count("a", text), memory.count("b", text)],
-      [exact, exact, exact]
-    )
+    assert.deepStrictEqual([ask(text), ask(text), ask(text, "b")], [exact, exact, exact])
   }
 })
 
@@ -56,12 +56,80 @@ it.effect("a conversation counts the same at once, in turns, and from memory", (
   }).pipe(Effect.provide(TokenCounter.layer))
 )
 
-it("only a short prompt is counted at once", () => {
-  const counts = Effect.runSync(Effect.provide(TokenCounter, TokenCounter.layer))
-  const isCounted = (texts: ReadonlyArray<string>) => counts.promptOf("a", () => promptOf(texts)).isCounted
-  assert.strictEqual(counts.promptOf("a", () => promptOf(["one two three"])).most, 3)
-  assert.isFalse(isCounted(["toll ".repeat(900)]))
-  assert.isFalse(isCounted(Array.from({ length: 200 }, () => "")))
+it.effect("a prompt is bounded until something counts it, however short; token ids are exact", () =>
+  Effect.gen(function* () {
+    const counts = yield* TokenCounter
+    for (const texts of [["one two three"], ["toll ".repeat(900)], Array.from({ length: 200 }, () => "a")]) {
+      const prompt = counts.promptOf("a", () => promptOf(texts))
+      const exact = texts.reduce((sum, text) => sum + countText(text), 0)
+      assert.isFalse(prompt.isCounted)
+      assert.isTrue(prompt.fewest <= exact && exact <= prompt.most)
+      assert.deepStrictEqual([yield* prompt.count(), prompt.isCounted, prompt.most], [exact, true, exact])
+    }
+    const ids = counts.promptOf("a", () => embeddingTexts({ model: "m", input: [1, 2, 3] }))
+    assert.deepStrictEqual([ids.isCounted, ids.most], [true, 3])
+  }).pipe(Effect.provide(TokenCounter.layer))
+)
+
+/** Texts as short prompts hold them. */
+const shortTexts = [
+  "",
+  "Hi",
+  "Say OK.",
+  " ",
+  "\n",
+  "2 + 2 = ?",
+  "naïve café",
+  "日本",
+  "🙂",
+  "\ud83d",
+  "Привет!",
+  '{"a":[1,2]}',
+  "don't",
+  "the quick brown fox",
+  "XMLHttpRequest",
+  "x".repeat(70),
+  "SELECT * FROM t;",
+  "!!!???",
+  "مرحبا",
+  "नमस्ते",
+  "한국어"
+]
+const names = ["get_weather", "f", "search_the_web_for", "lookupOrderById", "büro"]
+
+it.effect("a short prompt never has more tokens than its bound, with its messages, names and tools", () =>
+  Effect.gen(function* () {
+    const counts = yield* TokenCounter
+    let state = 7
+    const of = <A>(list: ReadonlyArray<A>): A =>
+      list[(state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) % list.length] as A
+    for (let round = 0; round < 400; round++) {
+      const messages = Array.from({ length: of([1, 1, 2, 3, 6]) }, () => ({
+        role: of(["user", "assistant", "system"] as const),
+        content: of([of(shortTexts), of(shortTexts), [{ type: "text" as const, text: of(shortTexts) }]]),
+        ...of([{}, {}, { name: of(names) }])
+      }))
+      const tool = {
+        type: "function",
+        function: { name: of(names), description: of(shortTexts), parameters: { type: "object", properties: {} } }
+      } as const
+      const request = requestWith({
+        messages,
+        ...of([{}, {}, { tools: [tool] }, { response_format: { type: "text" } }])
+      })
+      const prompt = counts.promptOf("a", () => chatTexts(request))
+      const exact = countPrompt(request)
+      assert.isTrue(prompt.fewest <= exact && exact <= prompt.most, JSON.stringify(request.messages))
+    }
+  }).pipe(Effect.provide(TokenCounter.layer))
+)
+
+it("a text that is too long for the pass has no more tokens than its bound, rare characters cut in two included", () => {
+  for (const text of [`a${"\u{2f000}".repeat(131_072)}`, "\u{2f000}a".repeat(90_000), "toll ".repeat(60_000)]) {
+    const { fewest, likely, most } = boundOfPrompt(promptOf([text]))
+    const exact = countText(text)
+    assert.isTrue(fewest <= exact && exact <= most && likely <= most)
+  }
 })
 
 /** A megabyte of each kind. */
@@ -142,21 +210,29 @@ it.effect("an interrupted count stops", () =>
   }).pipe(Effect.provide(TokenCounter.layer))
 )
 
-/** A text to be remembered and its counter: the length, and how often it was called. */
-const longText = (at: number) => `${at} `.padEnd(200, "toll ")
+/** Counts texts, and how often one was not remembered. */
 const counting = () => {
   const asked = { times: 0 }
   const memory = new CountMemory()
-  const ask = (text: string, owner = "a") => memory.count(owner, text, (text) => ((asked.times += 1), text.length))
+  const ask = (text: string, owner = "a") => {
+    const one = new Counting(memory, owner, promptOf([text]), Infinity)
+    let spent = 0
+    for (let isOver = false; !isOver; spent += one.spent) isOver = one.turn(never)
+    if (spent >= TEXT_CHARACTERS + text.length) asked.times++
+    return one.tokens
+  }
   return { asked, ask }
 }
+/** A text to be remembered. */
+const longText = (at: number) => `${at} `.padEnd(200, "toll ")
 
 it("a long text is counted once for an owner, a short one each time", () => {
   const { ask, asked } = counting()
   const text = longText(0)
-  assert.deepStrictEqual([ask(text), ask(text), asked.times], [200, 200, 1])
-  assert.deepStrictEqual([ask(text, "b"), asked.times], [200, 2])
-  assert.deepStrictEqual([ask("short"), ask("short"), asked.times], [5, 5, 4])
+  const exact = countText(text)
+  assert.deepStrictEqual([ask(text), ask(text), asked.times], [exact, exact, 1])
+  assert.deepStrictEqual([ask(text, "b"), asked.times], [exact, 2])
+  assert.deepStrictEqual([ask("short"), ask("short"), asked.times], [1, 1, 4])
 })
 
 it("a text that recurs is remembered, others are forgotten", () => {
