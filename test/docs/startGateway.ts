@@ -71,7 +71,7 @@ export const startGateway = Effect.fnUntraced(function* (config?: string, env: R
   if (config !== undefined) writeFileSync(join(directory, "tollgate.yaml"), config)
   const child = yield* startProcess(`${root}/scripts/start`, [], {
     cwd: directory,
-    env: { ...env, TOLLGATE_PORT: "0", TOLLGATE_LOG_FORMAT: "json" }
+    env: { TOLLGATE_SHUTDOWN_GRACE_MS: "0", ...env, TOLLGATE_PORT: "0", TOLLGATE_LOG_FORMAT: "json" }
   })
   const ready = yield* awaitLine(child, /"url":"(http:[^"]+)"/)
   return { url: ready[1] ?? "", directory } satisfies StartedGateway
