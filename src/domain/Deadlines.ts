@@ -9,8 +9,8 @@ const CHECK_INTERVAL_MS = 1_000
 
 export interface Deadline {
   /** Restarts the limit. */
-  readonly restart: () => void
-  readonly end: () => void
+  restart(): void
+  end(): void
 }
 
 export interface Deadlines {
@@ -22,8 +22,7 @@ export interface Deadlines {
 export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const running = new Set<{ untilMs: number; readonly onLate: () => void }>()
-    const untilMs = () => clock.currentTimeMillisUnsafe() + limitMs
+    const running = new Set<RunningDeadline>()
     const check = Effect.sync(() => {
       const nowMs = clock.currentTimeMillisUnsafe()
       for (const one of running) {
@@ -35,17 +34,31 @@ export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, 
     yield* Effect.forkScoped(
       Effect.repeat(check, Schedule.spaced(Duration.millis(Math.min(CHECK_INTERVAL_MS, limitMs / 4))))
     )
-    return {
-      begin: (onLate) => {
-        const one = { untilMs: untilMs(), onLate }
-        running.add(one)
-        return {
-          restart: () => {
-            one.untilMs = untilMs()
-            running.add(one)
-          },
-          end: () => void running.delete(one)
-        }
-      }
-    }
+    return { begin: (onLate) => new RunningDeadline(onLate, limitMs, clock, running) }
   })
+
+/** A deadline among those that run. A class, because there are several for each request. */
+class RunningDeadline implements Deadline {
+  readonly onLate: () => void
+  readonly #limitMs: number
+  readonly #clock: Clock.Clock
+  readonly #running: Set<RunningDeadline>
+  untilMs = 0
+
+  constructor(onLate: () => void, limitMs: number, clock: Clock.Clock, running: Set<RunningDeadline>) {
+    this.onLate = onLate
+    this.#limitMs = limitMs
+    this.#clock = clock
+    this.#running = running
+    this.restart()
+  }
+
+  restart(): void {
+    this.untilMs = this.#clock.currentTimeMillisUnsafe() + this.#limitMs
+    this.#running.add(this)
+  }
+
+  end(): void {
+    this.#running.delete(this)
+  }
+}

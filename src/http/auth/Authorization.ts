@@ -163,7 +163,7 @@ export const withScope = <E>(
   scope: Scope | null,
   state: RequestState
 ): Effect.Effect<Caller, E | GatewayError> =>
-  Effect.flatMap(caller, (known) => {
+  Effect.flatMapEager(caller, (known) => {
     state.caller = known
     return scope === null || known.key.scopes.includes(scope)
       ? Effect.succeed(known)

@@ -10,7 +10,7 @@ import { isUtf8 } from "node:buffer"
 import { type Readable, type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import { type Deadline, type Deadlines, makeDeadlines } from "../../domain/Deadlines.ts"
-import { makeTurns } from "../../domain/Turns.ts"
+import { makeTurns, type Turns } from "../../domain/Turns.ts"
 import {
   BodyTooLarge,
   BodyTooSlow,
@@ -49,6 +49,8 @@ export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "To
 export const hasBody = ({ headers, method }: Request): boolean =>
   HttpMethod.hasBody(method) && (headers["transfer-encoding"] !== undefined || headers["content-length"] !== "0")
 
+const encodingOf = (header: string | undefined): string => (header ?? "identity").trim().toLowerCase()
+
 /** By the name of the encoding. */
 const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ["gzip", () => createGunzip()],
@@ -81,52 +83,38 @@ export class BodyReader extends Context.Service<
         const load = yield* Load
         const deadlines = yield* makeDeadlines(bodyTimeoutMs)
         const turns = yield* makeTurns
-        const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
+        const shared: SharedByReads = {
+          deadlines,
+          hold: (share, bytes) => load.hold(share, bytes, limits),
+          tooLarge: (limitBytes) => {
+            const setting = limitBytes === maxBodyBytes ? "TOLLGATE_MAX_BODY_BYTES" : null
+            return Effect.fail(gatewayError(new BodyTooLarge({ limitBytes, setting })))
+          },
+          tooSlow: Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs }))),
+          turns
+        }
 
         return BodyReader.of({
-          admit: (share) =>
-            Effect.suspend(() => {
-              if (load.isOver(limits)) return overloaded
-              load.count(share)
-              return Effect.void
-            }),
+          admit: (share) => {
+            if (load.isOver(limits)) return overloaded
+            load.count(share)
+            return Effect.void
+          },
           read: (request, share, maxBytes = maxBodyBytes) => {
             const limitBytes = Math.min(maxBytes, maxBodyBytes)
-            const setting = limitBytes === maxBodyBytes ? "TOLLGATE_MAX_BODY_BYTES" : null
-            const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes, setting })))
             const announced = Number(request.headers["content-length"] ?? 0)
-            if (announced > limitBytes) return tooLarge
-            const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
+            if (announced > limitBytes) return shared.tooLarge(limitBytes)
+            const encoding = encodingOf(request.headers["content-encoding"])
             const makeDecoder = encoding === "identity" ? null : decoders.get(encoding)
             if (makeDecoder === undefined) {
               return Effect.fail(gatewayError(new EncodingUnsupported({ encoding: encoding.slice(0, 64) })))
             }
             // Reserved before any byte arrives: a client that announces a large body and sends it
             // slowly occupies the room as well.
-            if (!load.hold(share, announced, limits)) return overloaded
-            const hasRoom = (bytes: number) =>
-              bytes <= share.bodyBytes || load.hold(share, bytes - share.bodyBytes, limits)
+            if (!shared.hold(share, announced)) return overloaded
             return Effect.callback((resume) => {
-              const reading = new BodyRead(
-                NodeHttpServerRequest.toIncomingMessage(request),
-                makeDecoder === null ? null : makeDecoder(),
-                limitBytes,
-                hasRoom,
-                {
-                  onComplete: (bytes, hasLongNumber) =>
-                    resume(
-                      bytes.length > LARGE_BYTES
-                        ? Effect.andThen(turns.next, bodyOf(bytes, hasLongNumber))
-                        : bodyOf(bytes, hasLongNumber)
-                    ),
-                  onExcess: (excess) => resume(Effect.succeed({ _tag: "TooComplex", excess })),
-                  onTooLarge: () => resume(tooLarge),
-                  onNoRoom: () => resume(overloaded),
-                  onCorrupt: () => resume(garbled(encoding)),
-                  onDisconnect: () => resume(Effect.interrupt)
-                }
-              )
-              reading.limit(deadlines, () => resume(tooSlow))
+              const incoming = NodeHttpServerRequest.toIncomingMessage(request)
+              const reading = new BodyRead(shared, incoming, makeDecoder?.() ?? null, limitBytes, share, resume)
               return Effect.sync(() => reading.stop())
             })
           }
@@ -142,64 +130,58 @@ const notUtf8 = invalid("invalid_encoding", "The body is not valid UTF-8.")
 const garbled = (encoding: string) =>
   invalid("invalid_encoding", `The body is not what its content-encoding says: ${encoding}.`)
 
-/** Callbacks for the possible ends of a read. */
-interface ReadCallbacks {
-  readonly onComplete: (bytes: Buffer, hasLongNumber: boolean) => void
-  readonly onExcess: (excess: Excess) => void
-  readonly onTooLarge: () => void
-  /** The process has no room for more of the body. */
-  readonly onNoRoom: () => void
-  /** The body cannot be decompressed. */
-  readonly onCorrupt: () => void
-  readonly onDisconnect: () => void
+/** What the reads of all bodies share. */
+interface SharedByReads {
+  readonly deadlines: Deadlines
+  /** Reserves room for more bytes. False when there is none. */
+  readonly hold: (share: Share, bytes: number) => boolean
+  readonly tooLarge: (limitBytes: number) => Effect.Effect<never, GatewayError>
+  readonly tooSlow: Effect.Effect<never, GatewayError>
+  readonly turns: Turns
 }
 
 /**
- * Reads one body. Calls one callback, once, unless it is stopped before. The rest of a refused body
+ * Reads one body. Resumes its request once, unless it is stopped before. The rest of a refused body
  * is drained after the response is sent.
  */
 class BodyRead {
+  readonly #shared: SharedByReads
   readonly #incoming: Incoming
   readonly #decoder: Transform | null
   readonly #source: Readable
   readonly #maxBytes: number
-  readonly #hasRoom: (bytes: number) => boolean
-  readonly #callbacks: ReadCallbacks
+  readonly #share: Share
+  readonly #resume: (body: Effect.Effect<Body, GatewayError>) => void
   readonly #shape = new JsonShape()
   readonly #chunks: Array<Buffer> = []
+  readonly #limit: Deadline
   #bytes = 0
-  #limit: Deadline | null = null
 
   constructor(
+    shared: SharedByReads,
     incoming: Incoming,
     decoder: Transform | null,
     maxBytes: number,
-    hasRoom: (bytes: number) => boolean,
-    callbacks: ReadCallbacks
+    share: Share,
+    resume: (body: Effect.Effect<Body, GatewayError>) => void
   ) {
+    this.#shared = shared
     this.#incoming = incoming
     this.#decoder = decoder
     this.#source = decoder ?? incoming
     this.#maxBytes = maxBytes
-    this.#hasRoom = hasRoom
-    this.#callbacks = callbacks
+    this.#share = share
+    this.#resume = resume
+    this.#limit = shared.deadlines.begin(this.#onLate)
     this.#source.on("data", this.#onData)
-    this.#source.once("end", this.#onEnd)
-    incoming.once("close", this.#onClosed)
-    incoming.once("error", this.#onClosed)
+    this.#source.on("end", this.#onEnd)
+    incoming.on("close", this.#onClosed)
+    incoming.on("error", this.#onClosed)
     if (decoder !== null) {
       // Never removed: a decoder may still emit an error after it is destroyed.
       decoder.on("error", this.#onCorrupt)
       incoming.pipe(decoder)
     }
-  }
-
-  limit(deadlines: Deadlines, onLate: () => void): void {
-    this.#limit = deadlines.begin(() => {
-      this.#incoming.pause()
-      this.stop()
-      onLate()
-    })
   }
 
   stop(): void {
@@ -211,45 +193,57 @@ class BodyRead {
       this.#incoming.unpipe(this.#decoder)
       this.#decoder.destroy()
     }
-    this.#limit?.end()
+    this.#limit.end()
   }
 
-  #refuse(callback: () => void): void {
-    this.#incoming.pause()
+  #end(body: Effect.Effect<Body, GatewayError>): void {
     this.stop()
-    callback()
+    this.#resume(body)
+  }
+
+  #refuse(body: Effect.Effect<Body, GatewayError>): void {
+    this.#incoming.pause()
+    this.#end(body)
+  }
+
+  #hasRoom(): boolean {
+    const more = this.#bytes - this.#share.bodyBytes
+    return more <= 0 || this.#shared.hold(this.#share, more)
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length
-    if (this.#bytes > this.#maxBytes) return this.#refuse(this.#callbacks.onTooLarge)
-    if (!this.#hasRoom(this.#bytes)) return this.#refuse(this.#callbacks.onNoRoom)
+    if (this.#bytes > this.#maxBytes) return this.#refuse(this.#shared.tooLarge(this.#maxBytes))
+    if (!this.#hasRoom()) return this.#refuse(overloaded)
     const excess = this.#shape.take(chunk)
-    if (excess !== null) return this.#refuse(() => this.#callbacks.onExcess(excess))
+    if (excess !== null) return this.#refuse(Effect.succeed({ _tag: "TooComplex", excess }))
     this.#chunks.push(chunk)
   }
 
   readonly #onEnd = (): void => {
-    this.stop()
     const [first] = this.#chunks
-    this.#callbacks.onComplete(
-      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks),
-      this.#shape.hasLongNumber
+    const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks)
+    const { hasLongNumber } = this.#shape
+    this.#end(
+      bytes.length > LARGE_BYTES
+        ? Effect.flatMap(this.#shared.turns.next, () => bodyOf(bytes, hasLongNumber))
+        : bodyOf(bytes, hasLongNumber)
     )
   }
 
-  readonly #onCorrupt = (): void => this.#refuse(this.#callbacks.onCorrupt)
+  readonly #onLate = (): void => this.#refuse(this.#shared.tooSlow)
+
+  readonly #onCorrupt = (): void => this.#refuse(garbled(encodingOf(this.#incoming.headers["content-encoding"])))
 
   readonly #onClosed = (): void => {
     // The body is complete; the decoder has not finished.
     if (this.#decoder !== null && this.#incoming.complete) return
-    this.stop()
-    this.#callbacks.onDisconnect()
+    this.#end(Effect.interrupt)
   }
 }
 
 const bodyOf = (bytes: Buffer, hasLongNumber: boolean): Effect.Effect<Body, GatewayError> =>
-  Effect.suspend(() => (isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8))
+  isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8
 
 /** Decodes UTF-8, and removes a byte order mark. */
 const textOf = (bytes: Buffer): string => {

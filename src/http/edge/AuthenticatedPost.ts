@@ -6,7 +6,7 @@
  * costs 100 µs of processor time per request, a tenth of an answered one
  * (docs/internals/performance.md).
  */
-import { Context, Effect, Predicate, Schema, type Scope } from "effect"
+import { Context, Effect, Predicate, Schema, SchemaAST, type Scope } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, type HttpApiSchema } from "effect/http-api"
 import { parseOptions } from "../../api/Api.ts"
@@ -84,51 +84,46 @@ export const authenticatedPost = <
       const name = `${endpoint.method} ${endpoint.path}`
       const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
       const decode = yield* makeDecode(yield* payloadOf(endpoint))
-      const decodeHeaders = Schema.decodeUnknownResult(yield* headersOf(endpoint), parseOptions)
+      const declaredHeaders = yield* headersOf(endpoint)
+      const decodeHeaders = Schema.decodeUnknownResult(declaredHeaders, parseOptions)
+      const names = namesIn(declaredHeaders)
+      const withoutHeaders = decodeHeaders({})
+      // Most requests have no header that the endpoint declares.
+      const headersIn = ({ headers }: Request) =>
+        names === null || names.some((name) => headers[name] !== undefined) ? decodeHeaders(headers) : withoutHeaders
 
-      const answer = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
-        const credential = credentialOf(request.headers)
-
+      const decoded = (request: Request, state: RequestState, caller: Caller, credential: string, body: Body) => {
         const refused = (faults: ReadonlyArray<ValidationError>) => Effect.succeed(validationResponse(faults, state))
-
-        const decoded = (caller: Caller, body: Body) => {
-          if (body._tag === "TooComplex") return refused([excessFault(body.excess)])
-          const fault = body.text === "" ? undefined : typeFault(request.headers["content-type"])
-          if (fault !== undefined) return refused([fault])
-          const headers = decodeHeaders(request.headers)
-          if (headers._tag === "Failure") {
-            return refused(validationFaults(headers.failure.issue, "header", request.headers))
-          }
-          return Effect.matchEffect(decode(body), {
-            onFailure: refused,
-            onSuccess: (payload) => {
-              state.model = modelIn(payload)
-              return Effect.map(
-                handle({ request, payload, headers: headers.success, caller, credential, state }),
-                responseOf
-              )
-            }
-          })
+        if (body._tag === "TooComplex") return refused([excessFault(body.excess)])
+        const fault = body.text === "" ? undefined : typeFault(request.headers["content-type"])
+        if (fault !== undefined) return refused([fault])
+        const headers = headersIn(request)
+        if (headers._tag === "Failure") {
+          return refused(validationFaults(headers.failure.issue, "header", request.headers))
         }
-
-        const admitted = (caller: Caller) =>
-          Effect.catch(
-            Effect.flatMap(bodyReader.admit(state.share), () =>
-              hasBody(request)
-                ? Effect.flatMap(bodyReader.read(request, state.share, maxBytes), (body) => decoded(caller, body))
-                : decoded(caller, empty)
-            ),
-            (error) => {
-              recordError(state, error)
-              return Effect.succeed(errorResponse(error, state))
-            }
+        return matchEffectEager(decode(body), refused, (payload) => {
+          state.model = modelIn(payload)
+          return Effect.map(
+            handle({ request, payload, headers: headers.success, caller, credential, state }),
+            responseOf
           )
-
-        return Effect.matchEffect(withScope(apiKeys.authenticate(credential), scope, state), {
-          onFailure: (error) => refuse(error, "api_key", credential),
-          onSuccess: admitted
         })
       }
+
+      const admitted = (request: Request, state: RequestState, caller: Caller, credential: string) =>
+        Effect.catchEager(
+          Effect.flatMapEager(bodyReader.admit(state.share), () =>
+            hasBody(request)
+              ? Effect.flatMap(bodyReader.read(request, state.share, maxBytes), (body) =>
+                  decoded(request, state, caller, credential, body)
+                )
+              : decoded(request, state, caller, credential, empty)
+          ),
+          (error) => {
+            recordError(state, error)
+            return Effect.succeed(errorResponse(error, state))
+          }
+        )
 
       yield* router.add(
         endpoint.method,
@@ -137,11 +132,30 @@ export const authenticatedPost = <
           const state = Context.getUnsafe(fiber.context, CurrentRequest)
           state.isMetered = true
           state.endpoint = name
-          return answer(Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest), state)
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const credential = credentialOf(request.headers)
+          return matchEffectEager(
+            withScope(apiKeys.authenticate(credential), scope, state),
+            (error) => refuse(error, "api_key", credential),
+            (caller) => admitted(request, state, caller, credential)
+          )
         })
       )
     })
   )
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** As `Effect.matchEffect`, but an outcome that is known already is passed on at once. */
+const matchEffectEager = <A, E, R, B, E2, R2, C, E3, R3>(
+  self: Effect.Effect<A, E, R>,
+  onFailure: (error: E) => Effect.Effect<B, E2, R2>,
+  onSuccess: (value: A) => Effect.Effect<C, E3, R3>
+) =>
+  Effect.matchCauseEffectEager(self, {
+    onFailure: (cause) => Effect.catchEager(Effect.failCause(cause), onFailure),
+    onSuccess
+  })
 
 const empty: Body = { _tag: "Text", text: "", hasLongNumber: false }
 
@@ -160,6 +174,14 @@ const payloadOf = <Payload extends Schema.Top>({ path, payload }: PostEndpoint<P
   return isOf<Payload>(schema) && another === undefined
     ? Effect.succeed(schema)
     : Effect.die(new Error(`${path} does not declare one JSON payload`))
+}
+
+/** The headers that a schema reads; null: any. */
+const namesIn = ({ ast }: Schema.Top): ReadonlyArray<string> | null => {
+  const encoded = SchemaAST.toEncoded(ast)
+  return encoded._tag === "Objects" && encoded.indexSignatures.length === 0
+    ? encoded.propertySignatures.map(({ name }) => String(name))
+    : null
 }
 
 const headersOf = <Headers extends Schema.Top>({ headers, path }: PostEndpoint<Schema.Top, Headers, Schema.Top>) =>
