@@ -97,7 +97,8 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
   }
 }
 
-const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
+/** A reservation as an array, for JSON. */
+export const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
   one.generationId,
   storableNano(one.amountNano),
   one.capNano,

@@ -1,8 +1,9 @@
 /**
  * The ledger in Postgres. Reserve, extend, settle, replay and void are written in groups
  * (WriteBatcher.ts). Each group is one call of `ledger_write` (migrations/0001): one round trip,
- * one transaction. Concurrent processes are serialised by the row lock of a key and month's
- * counter, never by the result of an earlier statement.
+ * one transaction. A group of one entry is first tried with a cheaper function, which decides the
+ * common case (migrations/0007). Concurrent processes are serialised by the row lock of a key and
+ * month's counter, never by the result of an earlier statement.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
@@ -13,10 +14,12 @@ import { makeGenerationStore } from "./GenerationStoreSql.ts"
 import { LedgerReports } from "./reports/LedgerReports.ts"
 import { makeLedgerReports } from "./reports/LedgerReportsSql.ts"
 import { withoutArchived } from "./ArchivedSql.ts"
-import { groupParameters, idOf, type LedgerEntry } from "./Entry.ts"
+import { groupParameters, idOf, type LedgerEntry, reservationValues } from "./Entry.ts"
+import { generationValues } from "./GenerationRow.ts"
 import { makeRecovery } from "./RecoverySql.ts"
 import { progressValue } from "./ProgressRow.ts"
 import { guard, makeGuard } from "../sql/SqlErrors.ts"
+import { storableNano } from "./StorableGeneration.ts"
 import { storableJson } from "../sql/StorableJson.ts"
 
 /** The most entries of a group. */
@@ -31,13 +34,49 @@ interface Refusal {
   readonly reserved_nano: number | null
 }
 
+interface Done {
+  readonly done: boolean
+}
+
 const reserved: ReserveResult = { _tag: "Reserved" }
+
+const settlementOf = ({ generation, month }: Extract<LedgerEntry, { readonly _tag: "Settle" | "Replay" }>): string =>
+  storableJson(generationValues(generation, month))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isEmbedded = sql.config.stream !== undefined
 
   const guardWrite = yield* makeGuard
+
+  /** The common write of one entry. Null, and no row with `done`: `ledger_write` has to decide. */
+  const common = (entry: LedgerEntry) => {
+    switch (entry._tag) {
+      case "Reserve":
+        return sql<Done>`SELECT ledger_reserve_one(${storableJson(reservationValues(entry.reservation))}::jsonb) AS done`
+      case "Settle":
+        return sql<Done>`SELECT ledger_settle_one(${settlementOf(entry)}::jsonb, NULL, NULL) AS done`
+      case "Replay":
+        return sql<Done>`SELECT ledger_settle_one(
+          ${settlementOf(entry)}::jsonb, ${String(storableNano(entry.amountNano))}::bigint, ${String(entry.capNano)}::bigint
+        ) AS done`
+      default:
+        return null
+    }
+  }
+
+  const writeOne = (entry: LedgerEntry, entries: ReadonlyArray<LedgerEntry>) => {
+    const statement = common(entry)
+    if (statement === null) return writeEntries(entries)
+    const done = guardWrite(
+      Effect.catchIf(
+        statement,
+        (error) => error.reason._tag === "UniqueViolation",
+        () => Effect.succeed([])
+      )
+    )
+    return Effect.flatMap(done, ([row]) => (row?.done === true ? Effect.succeed([reserved]) : writeEntries(entries)))
+  }
 
   const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
     const { settled, voided, asked, checked } = groupParameters(entries)
@@ -65,7 +104,10 @@ const make = Effect.gen(function* () {
     return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
   })
   /** Writes all entries or none. The results are in the order of the entries. */
-  const writeGroup = withoutArchived(sql, writeEntries)
+  const writeGroup = withoutArchived(sql, (entries) => {
+    const [first] = entries
+    return first !== undefined && entries.length === 1 ? writeOne(first, entries) : writeEntries(entries)
+  })
   const { lagMs, write } = yield* makeWriteBatcher({
     writeGroup,
     concurrency: isEmbedded ? 1 : POSTGRES_CONCURRENCY,

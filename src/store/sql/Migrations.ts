@@ -15,6 +15,7 @@ import * as responses from "../migrations/0003_responses.ts"
 import * as requestFilters from "../migrations/0004_request_filters.ts"
 import * as operations from "../migrations/0005_operations.ts"
 import * as outages from "../migrations/0006_outages.ts"
+import * as singleEntries from "../migrations/0007_single_entries.ts"
 import { type MigrationFacts } from "./MigrationFacts.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
@@ -110,7 +111,8 @@ export const released: Readonly<Record<string, Migration>> = {
   "0003_responses": responses,
   "0004_request_filters": requestFilters,
   "0005_operations": operations,
-  "0006_outages": outages
+  "0006_outages": outages,
+  "0007_single_entries": singleEntries
 }
 
 /** Migrates the database to the newest version. */

@@ -11,6 +11,7 @@ import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { Audit } from "./LedgerAudit.ts"
 import { makeGeneration } from "./makeGeneration.ts"
+import { withoutSingleEntries } from "./withoutSingleEntries.ts"
 
 const T0 = Date.UTC(2026, 10, 21, 12)
 const MONTH = "2026-11"
@@ -106,3 +107,4 @@ const stores = Layer.mergeAll(LedgerSql.layer, KeyRepoSql.layer, Audit.layer)
 
 on("Caps in the embedded database", stores.pipe(Layer.provide(layerPglite)))
 on("Caps in Postgres", stores.pipe(Layer.provide(layerPostgres)))
+on("Caps in Postgres, in groups", stores.pipe(Layer.provide(withoutSingleEntries(layerPostgres))))
