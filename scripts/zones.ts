@@ -134,9 +134,10 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "StartupBanner",
     files: /^StartupBanner\.ts$/,
-    mayImport: /^(?:Settings\.ts$|gateway\/keys\/ApiKeys\.ts$|store\/secrets\/SecretFile\.ts$|domain\/)/,
+    mayImport:
+      /^(?:Settings\.ts$|gateway\/(?:keys\/ApiKeys|signin\/ConsoleLink)\.ts$|store\/secrets\/SecretFile\.ts$|domain\/)/,
     notPackages: package_(sql),
-    because: "the startup banner needs a key and an address, nothing else"
+    because: "the startup banner needs a key, an address and a link, nothing else"
   },
   {
     name: "Settings",

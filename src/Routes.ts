@@ -70,7 +70,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
           ])
         }),
         SeriesRoutes.layer,
-        AuthRoutes.layer(settings.auth),
+        AuthRoutes.layer(settings.auth, adminKey),
         MeRoutes.layer,
         PortalRoutes.layer,
         UserRoutes.layer,

@@ -25,6 +25,7 @@ import * as CircuitHistory from "./gateway/health/CircuitHistory.ts"
 import { Circuits } from "./gateway/health/Circuits.ts"
 import { Settlement } from "./gateway/billing/Settlement.ts"
 import { CodeMailbox } from "./gateway/signin/CodeMailbox.ts"
+import { ConsoleLink } from "./gateway/signin/ConsoleLink.ts"
 import { CodeSignIn } from "./gateway/signin/CodeSignIn.ts"
 import { Completion } from "./gateway/chat/Completion.ts"
 import { WebhookAdmin } from "./gateway/admin/WebhookAdmin.ts"
@@ -136,6 +137,7 @@ export const gateway = (settings: SettingsShape) =>
 const recollection = Layer.mergeAll(
   Layer.provideMerge(RequestMetrics.layer, RequestCounters.layer),
   Lifecycle.layer,
+  ConsoleLink.layer,
   Layer.provideMerge(Load.layer, EventLoopDelay.layer)
 )
 

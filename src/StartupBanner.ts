@@ -1,8 +1,8 @@
 /**
  * The message when the gateway is ready. A JSON log gets one line with the files that hold the
  * keys. A developer, with the embedded database, gets the address, who answers, the lines that set
- * a client's variables, and three example calls. Keys are read from their files: no secret is
- * printed.
+ * a client's variables, and three example calls. Keys are read from their files: no key is printed.
+ * On a terminal the console's address has a token that signs in once (ConsoleLink.ts).
  */
 import { Console, Effect, Redacted, Result } from "effect"
 import { HttpServer } from "effect/http"
@@ -10,6 +10,7 @@ import { join, resolve } from "node:path"
 import { type ProviderConfig } from "./domain/Catalog.ts"
 import { allScopes } from "./domain/Key.ts"
 import { ApiKeys } from "./gateway/keys/ApiKeys.ts"
+import { ConsoleLink } from "./gateway/signin/ConsoleLink.ts"
 import { type SettingsShape } from "./Settings.ts"
 import { findSecret, readOrMakeSecret } from "./store/secrets/SecretFile.ts"
 
@@ -66,11 +67,24 @@ export const startupBanner = Effect.fnUntraced(function* (settings: SettingsShap
     bannerText({
       url,
       providers: settings.providers,
+      consoleUrl: yield* consoleUrl(settings, url),
       adminKeyFile: admin.path,
       firstKeyFile: (yield* opensWith(path)) ? resolve(path) : null,
       mailbox: hasMailbox(settings)
     })
   )
+})
+
+/**
+ * The console's address, with a token where only the developer at the terminal reads it. Browsers
+ * do not send the part after `#`. A server on all addresses is opened by this machine's name,
+ * because the link works only here.
+ */
+const consoleUrl = Effect.fnUntraced(function* ({ environment }: SettingsShape, url: string) {
+  const plain = `${url}/console`
+  if (environment === "production" || !process.stdout.isTTY) return plain
+  const token = yield* Effect.flatMap(ConsoleLink, ({ issue }) => issue)
+  return `${plain.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, "//localhost")}#sign-in=${Redacted.value(token)}`
 })
 
 /** True if sign-in codes are shown on this machine because no service sends them. */
@@ -88,6 +102,7 @@ const opensWith = Effect.fnUntraced(function* (path: string) {
 
 export interface Shown {
   readonly url: string
+  readonly consoleUrl: string
   readonly providers: ReadonlyArray<ProviderConfig>
   /** Null: from the settings. */
   readonly adminKeyFile: string | null
@@ -111,7 +126,7 @@ const sampleModel = (providers: ReadonlyArray<ProviderConfig>): string => {
 }
 
 /** The banner for a person. Its lines work when pasted into a shell. */
-export const bannerText = ({ adminKeyFile, firstKeyFile, mailbox, providers, url }: Shown): string => {
+export const bannerText = ({ adminKeyFile, consoleUrl, firstKeyFile, mailbox, providers, url }: Shown): string => {
   const body = (more: string) =>
     `'{"model":"${sampleModel(providers)}","messages":[{"role":"user","content":"Hello, tollgate"}]${more}}'`
   const post = (options: string, more: string) =>
@@ -123,7 +138,7 @@ export const bannerText = ({ adminKeyFile, firstKeyFile, mailbox, providers, url
   return `
   tollgate is ready: ${whoAnswers(providers)}
 
-    Console      ${url}/console
+    Console      ${consoleUrl}${consoleUrl.includes("#") ? "\n                 signs in once, within ten minutes" : ""}
     API page     ${url}/docs
     Admin key    ${adminKeyFile === null ? "from TOLLGATE_ADMIN_KEY" : `in ${adminKeyFile}`}${mailbox ? `\n    Sign-in      codes show at ${url}/auth/dev/mailbox` : ""}
 

@@ -14,7 +14,7 @@ import { Choice } from "./parts/Field.tsx"
 import { Empty } from "./parts/States.tsx"
 import { Link, usePath } from "./router.tsx"
 import { leave, session, type Session } from "./session.ts"
-import { resumeSession, signOut } from "./signIn.ts"
+import { enterByLink, resumeSession, signOut } from "./signIn.ts"
 import { useStore } from "./store.ts"
 import { choose, type Theme, theme } from "./theme.ts"
 
@@ -23,6 +23,10 @@ export const App = () => {
   const [ready, setReady] = useState(session.get().kind !== "none")
   useEffect(() => {
     void resumeSession().then(() => setReady(true))
+    // A link that is pasted where the console is open loads no page.
+    const follow = () => void enterByLink()
+    addEventListener("hashchange", follow)
+    return () => removeEventListener("hashchange", follow)
   }, [])
   return (
     <>

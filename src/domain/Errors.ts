@@ -139,7 +139,7 @@ export class DependencyUnavailable extends Data.TaggedClass("DependencyUnavailab
 }> {}
 /** An invalid token or code. The answer is the same for wrong, used, expired and unknown ones. */
 export class SignInRefused extends Data.TaggedClass("SignInRefused")<{
-  readonly what: "session" | "code" | "refresh_token"
+  readonly what: "session" | "code" | "refresh_token" | "console_link"
 }> {}
 /** The caller proved an identity whose user is suspended. */
 export class UserSuspended extends Data.TaggedClass("UserSuspended")<{}> {}

@@ -77,6 +77,7 @@ const table: Readonly<Record<string, Opener>> = {
   "GET /auth/oauth/{provider}/start": "open",
   "GET /auth/oauth/{provider}/callback": "open",
   "GET /auth/dev/mailbox": "open",
+  "POST /auth/dev/console": "open",
   "GET /.well-known/jwks.json": "open",
   "GET /auth/methods": "open",
   "GET /auth/me": "session",

@@ -155,9 +155,12 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
           ? [...ofKeys, ...ofUsers, ...byCode, ...byOAuth, "POST /v1/keys", "GET /v1/admin/overview"]
           : metered
     case "SignInRefused":
-      return { session: ofUsers, code: ["POST /auth/register/email/verify"], refresh_token: ["POST /auth/refresh"] }[
-        reason.what
-      ]
+      return {
+        session: ofUsers,
+        code: ["POST /auth/register/email/verify"],
+        refresh_token: ["POST /auth/refresh"],
+        console_link: ["POST /auth/dev/console"]
+      }[reason.what]
     case "UserSuspended":
     case "SignUpRefused":
       return ["POST /auth/register/email/verify", "GET /auth/oauth/google/callback"]

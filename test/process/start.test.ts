@@ -85,6 +85,7 @@ describe("a start without settings", () => {
       const firstKeyFile = join(directory, ".tollgate/first-api-key")
       const text = bannerText({
         url,
+        consoleUrl: `${url}/console`,
         providers: [mockProvider],
         adminKeyFile: "admin.key",
         firstKeyFile,

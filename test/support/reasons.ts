@@ -107,7 +107,9 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
   DependencyUnavailable: (["database", "limit_store", "cache", "identity_provider"] as const).map(
     (dependency) => new DependencyUnavailable({ dependency })
   ),
-  SignInRefused: (["session", "code", "refresh_token"] as const).map((what) => new SignInRefused({ what })),
+  SignInRefused: (["session", "code", "refresh_token", "console_link"] as const).map(
+    (what) => new SignInRefused({ what })
+  ),
   UserSuspended: [new UserSuspended()],
   SignUpRefused: [new SignUpRefused({ fault: "domain" }), new SignUpRefused({ fault: "day" })],
   SignInLimited: [new SignInLimited({ retryAfterMs: 1 })],

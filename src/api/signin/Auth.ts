@@ -68,6 +68,8 @@ export const Tokens = Schema.Struct({
 export type Tokens = typeof Tokens.Type
 
 const TokenRequest = Schema.Struct({ refresh_token: nullable(Token) }).annotate({ identifier: "RefreshTokenRequest" })
+const ConsoleLinkRequest = Schema.Struct({ token: Token }).annotate({ identifier: "ConsoleLinkRequest" })
+export const ConsoleEntry = Schema.Struct({ admin_key: Schema.String }).annotate({ identifier: "ConsoleEntry" })
 const Done = Schema.Struct({ ok: Schema.Literal(true) }).annotate({ identifier: "Done" })
 
 const AuthorizationLocation = Schema.Struct({ authorization_url: Schema.String, expires_in: Schema.Int }).annotate({
@@ -147,6 +149,11 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       success: list("LetterList", Letter),
       error: errors(404)
     }).annotateMerge(summary("Undelivered codes, for development on this machine only")),
+    HttpApiEndpoint.post("consoleLink", "/auth/dev/console", {
+      payload: ConsoleLinkRequest,
+      success: ConsoleEntry,
+      error: errors(401, 403, 404)
+    }).annotateMerge(summary("Exchange the token of a start's one-time link, for development on this machine only")),
     HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
       success: JsonWebKeySet,
       error: errors(500, 503)

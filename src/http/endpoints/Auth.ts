@@ -8,9 +8,10 @@ import { HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type Tokens } from "../../api/signin/Auth.ts"
-import { ForeignSite, gatewayError, type GatewayError, NotFound } from "../../domain/Errors.ts"
+import { ForeignSite, gatewayError, type GatewayError, NotFound, SignInRefused } from "../../domain/Errors.ts"
 import { AccessTokens } from "../../gateway/signin/AccessTokens.ts"
 import { CodeMailbox } from "../../gateway/signin/CodeMailbox.ts"
+import { ConsoleLink } from "../../gateway/signin/ConsoleLink.ts"
 import { CodeSignIn } from "../../gateway/signin/CodeSignIn.ts"
 import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { OAuthSignIn } from "../../gateway/signin/OAuthSignIn.ts"
@@ -40,7 +41,8 @@ export interface AuthRoutesOptions {
   readonly sessionDays: number
 }
 
-export const layer = (auth: AuthRoutesOptions) =>
+/** `adminKey` is what the one-time link of a start opens the console with. */
+export const layer = (auth: AuthRoutesOptions, adminKey: Redacted.Redacted) =>
   HttpApiBuilder.group(
     Api,
     "auth",
@@ -51,6 +53,7 @@ export const layer = (auth: AuthRoutesOptions) =>
       const userAdmin = yield* UserAdmin
       const tokens = yield* AccessTokens
       const mailbox = yield* CodeMailbox
+      const link = yield* ConsoleLink
       const publicUrl = auth.issuer ?? urlOf(yield* HttpServer.HttpServer)
       const cookieSeconds = auth.sessionDays * 86_400
       const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(asActor(handler, "nobody", null))
@@ -203,6 +206,20 @@ export const layer = (auth: AuthRoutesOptions) =>
                 sent_at: new Date(sentAtMs).toISOString()
               }))
               return HttpServerResponse.jsonUnsafe({ object: "list", data: letters }, { headers: noStore })
+            })
+          ),
+
+        consoleLink: ({ payload }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* ownRequest
+              if (!(yield* link.isOffered) || !isLocal(request)) {
+                return yield* gatewayError(new NotFound({ what: "route", id: "POST /auth/dev/console" }))
+              }
+              if (!(yield* link.redeem(payload.token))) {
+                return yield* gatewayError(new SignInRefused({ what: "console_link" }))
+              }
+              return HttpServerResponse.jsonUnsafe({ admin_key: Redacted.value(adminKey) }, { headers: noStore })
             })
           ),
 

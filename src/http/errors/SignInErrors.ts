@@ -30,7 +30,12 @@ const refusals = {
     message: "No valid access token was sent. Send one as `Authorization: Bearer <token>`."
   },
   code: { code: "invalid_code", message: "The code is wrong, used or no longer valid. Ask for another." },
-  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is no longer valid. Sign in again." }
+  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is no longer valid. Sign in again." },
+  console_link: {
+    code: "invalid_console_link",
+    message:
+      "This link was used, or is older than ten minutes. Sign in with the admin key, or restart the gateway for another link."
+  }
 } as const
 
 const flowFaults = {
