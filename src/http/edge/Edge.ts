@@ -100,18 +100,7 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
             state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
             status = response.status
             requestCounters.countAnswer(status, state.rejection)
-            return HttpServerResponse.setHeaders(response, {
-              ...headersOf(state),
-              "x-content-type-options": "nosniff",
-              // For responses about keys, people and money. Pages and model responses set it
-              // themselves.
-              ...(state.isMetered || status >= 400 || response.headers["cache-control"] !== undefined
-                ? {}
-                : { "cache-control": "no-store" }),
-              ...(hsts === "always" || (hsts === "auto" && isSecure(request))
-                ? { "strict-transport-security": "max-age=31536000" }
-                : {})
-            })
+            return withHeaders(response, state, hsts === "always" || (hsts === "auto" && isSecure(request)))
           }
           // The router restores the fiber's context at the end of the request.
           fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
@@ -200,28 +189,44 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
   )
 }
 
-const headersOf = ({ recorder: { metadata }, requestId, surface }: RequestState): Readonly<Record<string, string>> => ({
-  "x-request-id": requestId,
+/**
+ * The response with the common headers. A response of a request to a model was made for it alone,
+ * with headers of its own, because it has a body: they are completed in place, not copied.
+ */
+const withHeaders = (
+  response: HttpServerResponse.HttpServerResponse,
+  state: RequestState,
+  isStrict: boolean
+): HttpServerResponse.HttpServerResponse => {
+  const isOwn = state.isMetered && response.body._tag !== "Empty"
+  const headers: Record<string, string> = isOwn ? response.headers : {}
+  const { metadata } = state.recorder
+  headers["x-request-id"] = state.requestId
   // The name that Anthropic's libraries read.
-  ...(surface === "messages" ? { "request-id": requestId } : {}),
-  ...(metadata.generationId === null ? {} : { "x-generation-id": metadata.generationId }),
-  ...(metadata.cache === null ? {} : { "x-tollgate-cache": metadata.cache }),
-  ...(metadata.replayed ? { "idempotent-replayed": "true" } : {}),
-  ...(metadata.provider === null ? {} : { "x-tollgate-provider": metadata.provider }),
-  ...(metadata.dropped.length === 0 ? {} : { "x-tollgate-dropped": metadata.dropped.join(", ") }),
-  ...limitHeaders(metadata)
-})
-
-const limitHeaders = ({ requests, tokens }: ResponseMetadata): Record<string, string> => {
-  if (requests === null || tokens === null) return {}
-  return {
-    "x-ratelimit-limit-requests": String(requests.limit),
-    "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
-    "x-ratelimit-reset-requests": duration(requests.resetMs),
-    "x-ratelimit-limit-tokens": String(tokens.limit),
-    "x-ratelimit-remaining-tokens": String(Math.max(0, Math.floor(tokens.remaining))),
-    "x-ratelimit-reset-tokens": duration(tokens.resetMs)
+  if (state.surface === "messages") headers["request-id"] = state.requestId
+  if (metadata.generationId !== null) headers["x-generation-id"] = metadata.generationId
+  if (metadata.cache !== null) headers["x-tollgate-cache"] = metadata.cache
+  if (metadata.replayed) headers["idempotent-replayed"] = "true"
+  if (metadata.provider !== null) headers["x-tollgate-provider"] = metadata.provider
+  if (metadata.dropped.length > 0) headers["x-tollgate-dropped"] = metadata.dropped.join(", ")
+  addLimits(headers, metadata)
+  headers["x-content-type-options"] = "nosniff"
+  // For responses about keys, people and money. Pages and model responses set it themselves.
+  if (!state.isMetered && response.status < 400 && response.headers["cache-control"] === undefined) {
+    headers["cache-control"] = "no-store"
   }
+  if (isStrict) headers["strict-transport-security"] = "max-age=31536000"
+  return isOwn ? response : HttpServerResponse.setHeaders(response, headers)
+}
+
+const addLimits = (headers: Record<string, string>, { requests, tokens }: ResponseMetadata): void => {
+  if (requests === null || tokens === null) return
+  headers["x-ratelimit-limit-requests"] = String(requests.limit)
+  headers["x-ratelimit-remaining-requests"] = String(Math.max(0, Math.floor(requests.remaining)))
+  headers["x-ratelimit-reset-requests"] = duration(requests.resetMs)
+  headers["x-ratelimit-limit-tokens"] = String(tokens.limit)
+  headers["x-ratelimit-remaining-tokens"] = String(Math.max(0, Math.floor(tokens.remaining)))
+  headers["x-ratelimit-reset-tokens"] = duration(tokens.resetMs)
 }
 
 /** In OpenAI's format: `350ms`, `2.5s`, `1m30s`. */

@@ -81,6 +81,24 @@ it.effect("resets are written in OpenAI's format: milliseconds, seconds, minutes
   }).pipe(Effect.provide(app))
 )
 
+it.effect("the headers of one response are in no other", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey({ tier: "pro" })
+    const named = ["x-generation-id", "x-ratelimit-limit-requests", "x-tollgate-provider"]
+    const answered = yield* chat(ask("Hi"), { key: secret })
+    const refused = yield* chat(ask("Hi"), { key: "tg-none" })
+    const again = yield* chat(ask("Hello"), { key: secret })
+    for (const name of named) {
+      assert.isNotNull(answered.headers.get(name), name)
+      assert.isNull(refused.headers.get(name), name)
+      assert.isNotNull(again.headers.get(name), name)
+    }
+    const ids = [answered, refused, again].map(({ headers }) => headers.get("x-request-id"))
+    assert.strictEqual(new Set(ids).size, 3)
+  }).pipe(Effect.provide(app))
+)
+
 it.effect("HEAD answers like GET without a body", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
