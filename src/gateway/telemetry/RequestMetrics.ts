@@ -5,7 +5,7 @@
  * are never labels.
  */
 import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
-import { type Attempt, type Generation } from "../../domain/Generation.ts"
+import { type Generation } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/pricing/Money.ts"
 import { type ResponseMetadata } from "../request/ResponseMetadata.ts"
 import { type Rejection, RequestCounters } from "./RequestCounters.ts"
@@ -32,6 +32,20 @@ const tokens = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_
 type Attributes = Readonly<Record<string, string>>
 type Made = { readonly description: string; readonly attributes: Attributes }
 
+/** The series of a family by their label values, found without an object for each look-up. */
+class SeriesTree<State> {
+  metric: Metric.Metric<number, State> | null = null
+  readonly #byLabel = new Map<string, SeriesTree<State>>()
+
+  under(label: string): SeriesTree<State> {
+    const known = this.#byLabel.get(label)
+    if (known !== undefined) return known
+    const added = new SeriesTree<State>()
+    this.#byLabel.set(label, added)
+    return added
+  }
+}
+
 export class RequestMetrics extends Context.Service<
   RequestMetrics,
   {
@@ -52,8 +66,8 @@ export class RequestMetrics extends Context.Service<
       const context = yield* Effect.context()
       const requestCounters = yield* RequestCounters
       /**
-       * One series per combination of label values, created on first use. An empty value omits the
-       * label.
+       * One series per combination of up to four label values, created on first use. An empty value
+       * omits the label.
        */
       const family = <State>(
         names: ReadonlyArray<string>,
@@ -61,18 +75,17 @@ export class RequestMetrics extends Context.Service<
         description: string,
         make: (made: Made) => Metric.Metric<number, State>
       ) => {
-        const series = new Map<string, Metric.Metric<number, State>>()
-        return (value: number, ...values: ReadonlyArray<string>): void => {
-          const key = values.join("\n")
-          let one = series.get(key)
-          if (one === undefined) {
+        const all = new SeriesTree<State>()
+        return (value: number, first = "", second = "", third = "", fourth = ""): void => {
+          const series = all.under(first).under(second).under(third).under(fourth)
+          if (series.metric === null) {
+            const values = [first, second, third, fourth]
             const labels = names
               .map((name, at) => [name, values[at] ?? ""] as const)
               .filter(([, value]) => value !== "")
-            one = make({ description, attributes: { ...Object.fromEntries(labels), unit } })
-            series.set(key, one)
+            series.metric = make({ description, attributes: { ...Object.fromEntries(labels), unit } })
           }
-          one.updateUnsafe(value, context)
+          series.metric.updateUnsafe(value, context)
         }
       }
       const counter = (id: string, names: ReadonlyArray<string>, unit: string, description: string) =>
@@ -164,19 +177,22 @@ export class RequestMetrics extends Context.Service<
         if (one.cost.billedNano > 0) cost(usdFromNano(one.cost.billedNano), one.provider, one.model)
         if (one.cacheHit) return saved(usdFromNano(one.cost.cacheDiscountNano), one.provider, one.model)
         if (one.fallbackUsed) fallbacks(1, one.provider)
-        const labels = [operation, one.provider, one.model] as const
-        const { completionTokens, promptTokens } = one.usage
-        operationDuration(one.latencyMs / 1000, ...labels, one.cancelled ? "cancelled" : (one.errorType ?? ""))
-        if (promptTokens > 0) tokenUsage(promptTokens, ...labels, "input")
-        if (completionTokens > 0) tokenUsage(completionTokens, ...labels, "output")
+        const { model, provider, usage } = one
+        const { completionTokens, promptTokens } = usage
+        const ended = one.cancelled ? "cancelled" : (one.errorType ?? "")
+        operationDuration(one.latencyMs / 1000, operation, provider, model, ended)
+        if (promptTokens > 0) tokenUsage(promptTokens, operation, provider, model, "input")
+        if (completionTokens > 0) tokenUsage(completionTokens, operation, provider, model, "output")
         if (one.timeToFirstTokenMs === null) {
           if (one.errorType !== null || one.cancelled) return
-          overhead(overheadMs(one) / 1000)
-          return requestCounters.recordOverhead(overheadMs(one))
+          const ms = overheadMs(one)
+          overhead(ms / 1000)
+          return requestCounters.recordOverhead(ms)
         }
-        firstToken(one.timeToFirstTokenMs / 1000, ...labels)
+        firstToken(one.timeToFirstTokenMs / 1000, operation, provider, model)
         if (completionTokens > 1) {
-          perToken((one.latencyMs - one.timeToFirstTokenMs) / 1000 / (completionTokens - 1), ...labels)
+          const seconds = (one.latencyMs - one.timeToFirstTokenMs) / 1000
+          perToken(seconds / (completionTokens - 1), operation, provider, model)
         }
       }
 
@@ -216,5 +232,8 @@ export class RequestMetrics extends Context.Service<
         )
 }
 
-const overheadMs = ({ attempts, latencyMs }: Generation): number =>
-  Math.max(0, latencyMs - attempts.reduce((sum: number, attempt: Attempt) => sum + attempt.latencyMs, 0))
+const overheadMs = ({ attempts, latencyMs }: Generation): number => {
+  let ms = latencyMs
+  for (const attempt of attempts) ms -= attempt.latencyMs
+  return Math.max(0, ms)
+}
