@@ -54,3 +54,9 @@ export const acquired = <A, E, R>(
       )
     )
   })
+
+/** Calls `use` with the scope of the request. */
+export const withScope = <A, E, R>(
+  use: (scope: Scope.Scope) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R | Scope.Scope> =>
+  Effect.withFiber((fiber) => use(Context.getUnsafe(fiber.context, Scope.Scope)))

@@ -9,7 +9,7 @@ import { type ChatEvent, type ChatReply, type ChatRequest, type Members, type Us
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -50,7 +50,7 @@ export class Settlement extends Context.Service<
     /**
      * Settles an open request when its scope closes: the client has left, or there was a defect.
      */
-    readonly onScopeClose: (request: MeteredRequest) => Effect.Effect<void, never, Scope.Scope>
+    readonly onScopeClose: (request: MeteredRequest, scope: Scope.Scope) => Effect.Effect<void>
     /**
      * Settles a request that failed before anything reached the client: recorded if a provider was
      * called, void otherwise. A request whose client left before the reservation is void too.
@@ -251,9 +251,9 @@ export class Settlement extends Context.Service<
       })
 
       return Settlement.of({
-        onScopeClose: (request) => {
+        onScopeClose: (request, scope) => {
           meter.follow(request, () => outcomeSoFar(request, underWay.get(request.reservation)))
-          return onClose(Effect.suspend(() => (request.reservation.isSettled ? Effect.void : abandoned(request))))
+          return addFinalizer(scope, () => (request.reservation.isSettled ? Effect.void : abandoned(request)))
         },
         onFailure: (request) => (self) =>
           Effect.onError(self, (cause) => {

@@ -18,7 +18,7 @@ export const makeTokenCorrection =
     const delta = used - reservation.takenTokens
     if (delta === 0) return Effect.void
     reservation.setTakenTokens(used)
-    return Effect.matchCause(limits.correct({ ...holderOf(plan.caller), delta, nowMs }), {
+    return Effect.matchCauseEager(limits.correct({ ...holderOf(plan.caller), delta, nowMs }), {
       onFailure: () => undefined,
       onSuccess: (tokens) => reservation.note({ tokens })
     })

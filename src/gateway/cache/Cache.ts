@@ -8,7 +8,7 @@
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/json/Json.ts"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
@@ -45,19 +45,18 @@ interface KeptEntry extends CacheEntry {
 }
 
 /**
- * The result of a lookup. The request that gets a miss ends it: `store` stores the answer and gives
- * it to the waiting requests, `fail` lets each of them call a provider, `abandon` lets one of them.
- * A miss is abandoned when its request's scope closes.
+ * The request that gets a miss ends it: `store` stores the answer and gives it to the waiting
+ * requests, `fail` lets each of them call a provider, `abandon` lets one of them. Only the first
+ * end counts. A miss is abandoned when its request's scope closes.
  */
-export type Lookup =
-  | { readonly _tag: "Bypass" }
-  | { readonly _tag: "Hit"; readonly entry: CacheEntry }
-  | {
-      readonly _tag: "Miss"
-      readonly store: (entry: CacheEntry) => Effect.Effect<void>
-      readonly fail: Effect.Effect<void>
-      readonly abandon: Effect.Effect<void>
-    }
+export interface Miss {
+  readonly _tag: "Miss"
+  readonly store: (entry: CacheEntry) => Effect.Effect<void>
+  readonly fail: () => Effect.Effect<void>
+  readonly abandon: () => Effect.Effect<void>
+}
+
+export type Lookup = { readonly _tag: "Bypass" } | { readonly _tag: "Hit"; readonly entry: CacheEntry } | Miss
 
 /** The result of the one upstream call, for the requests that wait for it. */
 type FlightResult =
@@ -75,13 +74,15 @@ export class Cache extends Context.Service<
     readonly peek: (name: string, control: CacheControl) => CacheEntry | null
     /**
      * Waits while another request for the same answer is running, at most ten seconds and until the
-     * client's deadline. The scope is the request's.
+     * client's deadline. Without a wait, memory is read as this is called. The scope are the
+     * request's.
      */
     readonly lookup: (
       name: string | null,
       control: CacheControl,
-      plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">
-    ) => Effect.Effect<Lookup, never, Scope.Scope>
+      plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">,
+      scope: Scope.Scope
+    ) => Effect.Effect<Lookup>
     readonly size: Effect.Effect<number>
   }
 >()("tollgate/gateway/cache/Cache") {
@@ -90,7 +91,7 @@ export class Cache extends Context.Service<
       Cache,
       Effect.gen(function* () {
         const store = yield* CacheStore
-        const inFlight = new Map<string, Deferred.Deferred<FlightResult>>()
+        const inFlight = new Map<string, Flight>()
         const turns = yield* makeTurns
 
         const clock = yield* Clock.Clock
@@ -99,19 +100,17 @@ export class Cache extends Context.Service<
           Math.max(0, Math.min(LONGEST_WAIT_MS, deadlineLeftMs(plan, clock.currentTimeMillisUnsafe())))
 
         const read = (name: string, waitMs: number) =>
-          Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), waitMs), {
+          Effect.matchEager(store.join(name, clock.currentTimeMillisUnsafe(), waitMs), {
             onFailure: () => Option.none<KeptEntry>(),
             onSuccess: Option.flatMap(decodeEntry)
           })
 
         const stamped = (entry: CacheEntry): KeptEntry => ({ ...entry, storedAtMs: clock.currentTimeMillisUnsafe() })
 
-        const write = (name: string, entry: KeptEntry) =>
-          Effect.suspend(() =>
-            Effect.catch(
-              store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, clock.currentTimeMillisUnsafe()),
-              (error) => Effect.logWarning(error.message)
-            )
+        const write = (name: string, entry: KeptEntry): Effect.Effect<void> =>
+          Effect.catchEager(
+            store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, clock.currentTimeMillisUnsafe()),
+            (error) => Effect.logWarning(error.message)
           )
 
         const applies = ({ request }: RequestPlan<ChatRequest>, control: CacheControl): boolean =>
@@ -127,29 +126,52 @@ export class Cache extends Context.Service<
         const alone = (name: string): Lookup => ({
           _tag: "Miss",
           store: (entry) => write(name, stamped(entry)),
-          fail: Effect.void,
-          abandon: Effect.void
+          fail: () => Effect.void,
+          abandon: () => Effect.void
         })
 
-        /**
-         * Registers the first request for an answer. The registration ends with the miss, or when
-         * the request's scope closes.
-         */
-        const register = (name: string) => {
-          const flight = Deferred.makeUnsafe<FlightResult>()
-          const resolve = (result: FlightResult) =>
-            Effect.suspend(() => {
-              if (inFlight.get(name) === flight) inFlight.delete(name)
-              Deferred.doneUnsafe(flight, Effect.succeed(result))
-              return store.leave(name)
-            })
-          // Uninterruptible, so that every registration is resolved: other requests wait for it.
-          return Effect.uninterruptible(
-            Effect.suspend(() => {
-              inFlight.set(name, flight)
-              return Effect.as(onClose(resolve({ _tag: "Abandoned" })), resolve)
-            })
-          )
+        /** The first request for an answer. */
+        class Flight implements Miss {
+          readonly _tag = "Miss"
+          readonly #name: string
+          /** For the requests that wait; null: there are none. */
+          #result: Deferred.Deferred<FlightResult> | null = null
+          #isOver = false
+          #hasLeft = false
+
+          constructor(name: string) {
+            this.#name = name
+          }
+
+          get result(): Effect.Effect<FlightResult> {
+            return Deferred.await((this.#result ??= Deferred.makeUnsafe<FlightResult>()))
+          }
+
+          store(entry: CacheEntry): Effect.Effect<void> {
+            const kept = stamped(entry)
+            return Effect.flatMapEager(write(this.#name, kept), () => this.end({ _tag: "Stored", entry: kept }))
+          }
+
+          fail(): Effect.Effect<void> {
+            return this.end({ _tag: "Failed" })
+          }
+
+          abandon(): Effect.Effect<void> {
+            return this.end({ _tag: "Abandoned" })
+          }
+
+          end(result: FlightResult): Effect.Effect<void> {
+            if (!this.#isOver) {
+              this.#isOver = true
+              inFlight.delete(this.#name)
+              if (this.#result !== null) Deferred.doneUnsafe(this.#result, Effect.succeed(result))
+            }
+            return this.#hasLeft
+              ? Effect.void
+              : Effect.mapEager(store.leave(this.#name), () => {
+                  this.#hasLeft = true
+                })
+          }
         }
 
         const keyOf = (plan: RequestPlan<ChatRequest>, control: CacheControl): Effect.Effect<string | null> => {
@@ -166,49 +188,46 @@ export class Cache extends Context.Service<
           return entry !== null && isYoung(entry, control) ? entry : null
         }
 
-        const lookup = Effect.fnUntraced(function* (
-          name: string | null,
+        /** Begins the first request for an answer. */
+        const begin = (
+          name: string,
           control: CacheControl,
-          plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">
-        ) {
+          plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">,
+          scope: Scope.Scope
+        ): Effect.Effect<Lookup> => {
+          const flight = new Flight(name)
+          // The store is read after this, so that a second request cannot start in between.
+          inFlight.set(name, flight)
+          return Effect.flatMapEager(
+            addFinalizer(scope, () => flight.abandon()),
+            () =>
+              Effect.flatMapEager(read(name, longestWaitMs(plan)), (found) => {
+                if (Option.isNone(found) || !isYoung(found.value, control)) return Effect.succeed(flight)
+                const entry = found.value
+                return Effect.mapEager(flight.end({ _tag: "Stored", entry }), () => hit(entry))
+              })
+          )
+        }
+
+        const lookup: Cache["Service"]["lookup"] = (name, control, plan, scope) => {
           if (name === null) return bypass
-          if (wantsNewAnswer(control)) return alone(name)
-          while (true) {
-            const flight = inFlight.get(name)
-            if (flight === undefined) {
-              // The store is read after the registration, so that a second request cannot start in
-              // between.
-              const resolve = yield* register(name)
-              const found = yield* read(name, longestWaitMs(plan))
-              if (Option.isSome(found) && isYoung(found.value, control)) {
-                yield* resolve({ _tag: "Stored", entry: found.value })
-                return hit(found.value)
-              }
-              return {
-                _tag: "Miss",
-                store: (entry) =>
-                  Effect.suspend(() => {
-                    const kept = stamped(entry)
-                    return Effect.andThen(write(name, kept), resolve({ _tag: "Stored", entry: kept }))
-                  }),
-                fail: resolve({ _tag: "Failed" }),
-                abandon: resolve({ _tag: "Abandoned" })
-              } satisfies Lookup
-            }
-            const result = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(plan)))
-            if (Option.isNone(result) || result.value._tag === "Failed") return alone(name)
-            if (result.value._tag === "Stored") {
-              return isYoung(result.value.entry, control) ? hit(result.value.entry) : alone(name)
-            }
-          }
-        })
+          if (wantsNewAnswer(control)) return Effect.succeed(alone(name))
+          const flight = inFlight.get(name)
+          if (flight === undefined) return begin(name, control, plan, scope)
+          const waited = Effect.timeoutOption(flight.result, Duration.millis(longestWaitMs(plan)))
+          return Effect.flatMap(waited, (result) => {
+            if (Option.isNone(result) || result.value._tag === "Failed") return Effect.succeed(alone(name))
+            if (result.value._tag === "Abandoned") return lookup(name, control, plan, scope)
+            return Effect.succeed(isYoung(result.value.entry, control) ? hit(result.value.entry) : alone(name))
+          })
+        }
 
         return Cache.of({ keyOf, peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
       })
     )
 }
 
-const bypass: Lookup = { _tag: "Bypass" }
+const bypass = Effect.succeed<Lookup>({ _tag: "Bypass" })
 const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
 
 /** Whether the request asks for the same answer each time: temperature 0 or a seed. */

@@ -7,6 +7,7 @@
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
+import { withScope } from "../../domain/OnClose.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
@@ -33,19 +34,14 @@ export class Admission extends Context.Service<
   Admission,
   {
     /** The scope holds the request's concurrency slot. */
-    readonly admit: (
-      asking: AdmissionQuery
-    ) => <A, R>(
-      next: (admitted: Admitted) => Effect.Effect<A, GatewayError, R>
-    ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
-    /** The same for a request that is read once it is admitted. `next` counts its prompt. */
+    readonly admit: (asking: AdmissionQuery) => Effect.Effect<Admitted, GatewayError, Scope.Scope>
+    /**
+     * The same for a request that is read once it is admitted. The function that it returns bounds
+     * or counts its prompt.
+     */
     readonly admitUnread: (
       asking: Omit<AdmissionQuery, "prompt">
-    ) => <A, R>(
-      next: (
-        bound: (prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>
-      ) => Effect.Effect<A, GatewayError, R>
-    ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+    ) => Effect.Effect<(prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>, GatewayError, Scope.Scope>
     /**
      * The same for a preview, which takes a request but no tokens of the minute's limit. The prompt
      * is counted, because the count is shown.
@@ -70,47 +66,41 @@ export class Admission extends Context.Service<
             )
 
       return Admission.of({
-        admit:
-          ({ caller, note, prompt: texts, trace }) =>
-          (next) =>
-            Effect.suspend(() => {
-              const startedAtMs = clock.currentTimeMillisUnsafe()
-              const prompt = tokenCounter.promptOf(caller.key.id, texts)
-              const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
-              const isBound = !prompt.isCounted
-              const generationId = ids.next("gen", startedAtMs)
-              const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound }
-              return policy.rateLimit(arrival)((left, taken) => {
-                const admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
-                if (prompt.isCounted || (taken > 0 && isAmple(left.tokens))) return next(admitted)
-                // The limit has room for the bound, or perhaps for the count.
-                const counting = taken > 0 ? prompt.count() : counted(caller, prompt, left)
-                return Effect.flatMap(counting, () => next(admitted))
-              })
-            }),
-
-        admitUnread: (asking) => (next) =>
-          Effect.suspend(() => {
+        admit: ({ caller, note, prompt: texts, trace }) =>
+          withScope((scope) => {
             const startedAtMs = clock.currentTimeMillisUnsafe()
-            const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0 }
-            return policy.rateLimit(arrival)((left) =>
-              next((texts) =>
-                Effect.suspend(() => {
-                  const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
-                  const admitted = { ...arrival, startedAtMs, prompt }
-                  return prompt.most <= left.tokens.remaining
-                    ? Effect.succeed(admitted)
-                    : Effect.as(counted(asking.caller, prompt, left), admitted)
-                })
-              )
-            )
+            const prompt = tokenCounter.promptOf(caller.key.id, texts)
+            const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
+            const isBound = !prompt.isCounted
+            const generationId = ids.next("gen", startedAtMs)
+            const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound, scope }
+            return Effect.flatMapEager(policy.rateLimit(arrival), ({ left, taken }) => {
+              const admitted: Admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
+              if (prompt.isCounted || (taken > 0 && isAmple(left.tokens))) return Effect.succeed(admitted)
+              // The limit has room for the bound, or perhaps for the count.
+              const counting = taken > 0 ? prompt.count() : counted(caller, prompt, left)
+              return Effect.as(counting, admitted)
+            })
+          }),
+
+        admitUnread: (asking) =>
+          withScope((scope) => {
+            const startedAtMs = clock.currentTimeMillisUnsafe()
+            const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0, scope }
+            return Effect.mapEager(policy.rateLimit(arrival), ({ left }) => (texts: () => PromptTexts) => {
+              const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
+              const admitted: Admitted = { ...arrival, startedAtMs, prompt }
+              return prompt.most <= left.tokens.remaining
+                ? Effect.succeed(admitted)
+                : Effect.as(counted(asking.caller, prompt, left), admitted)
+            })
           }),
 
         preview: ({ caller, note, prompt: texts }) =>
-          Effect.suspend(() => {
+          withScope((scope) => {
             const generationId = ids.next("prv", clock.currentTimeMillisUnsafe())
-            const arrival: Arrival = { generationId, caller, trace: null, note, tokens: 0 }
-            return policy.rateLimit(arrival)((left) => {
+            const arrival: Arrival = { generationId, caller, trace: null, note, tokens: 0, scope }
+            return Effect.flatMapEager(policy.rateLimit(arrival), ({ left }) => {
               const prompt = tokenCounter.promptOf(caller.key.id, texts)
               return Effect.as(counted(caller, prompt, left), prompt)
             })

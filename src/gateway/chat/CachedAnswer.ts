@@ -1,24 +1,25 @@
 /** Converts answers to and from entries of the prompt cache. */
 import { Cause, Effect, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
 import { type ChatReply, type ChatRequest, type ReplyChoice } from "../../domain/Chat.ts"
 import { replayEvents } from "../../domain/Replay.ts"
 import { type MeteredRequest } from "../billing/Reservation.ts"
-import { type CacheEntry, type Lookup } from "../cache/Cache.ts"
+import { type Lookup, type Miss } from "../cache/Cache.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
 import { type Answer } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
-import { staged } from "../telemetry/RequestTrace.ts"
+import { stagedNow } from "../telemetry/RequestTrace.ts"
 
-/** A cache lookup with its span. */
+/** A cache lookup with its span. Without a trace, `look` runs at once. */
 export const tracedLookup = <A, E, R>(
   { trace }: RequestPlan,
-  look: Effect.Effect<A, E, R>,
+  look: () => Effect.Effect<A, E, R>,
   resultOf: (found: A) => Lookup["_tag"]
 ) =>
-  staged(trace, "tollgate.cache", look, (found) => ({
+  stagedNow(trace, "tollgate.cache", look, (found) => ({
     "tollgate.cache.result": resultOf(found).toLowerCase()
   }))
 
@@ -31,11 +32,6 @@ export const cacheHit = ({ streamed }: RequestPlan<ChatRequest>, candidate: Cand
   body: streamed ? { _tag: "Stream", events: Stream.fromArray(replayEvents(reply)) } : { _tag: "Whole", reply }
 })
 
-interface Miss {
-  readonly store: (entry: CacheEntry) => Effect.Effect<void>
-  readonly fail: Effect.Effect<void>
-}
-
 /**
  * Passes the answer on and stores a copy once it is complete. An answer that was cut short, by the
  * budget or by a filter, is not stored.
@@ -43,12 +39,12 @@ interface Miss {
 export const storeAnswer = (
   { log, plan, reservation }: MeteredRequest<ChatRequest>,
   answer: Answer,
-  miss: Miss
+  miss: Pick<Miss, "store" | "fail">
 ): Effect.Effect<Answer> => {
   const dropped = leftOutBy(log.record, answer.candidate)
   const keep = (reply: ChatReply | null): Effect.Effect<void> => {
     const { isClamped } = reservation.held
-    if (reply === null || isClamped || !reply.choices.every(isCacheable)) return miss.fail
+    if (reply === null || isClamped || !reply.choices.every(isCacheable)) return miss.fail()
     const { provider, offer } = answer.candidate
     const usage = plausibleUsage(plan, reservation.held.affordableTokens, offer, reply.usage)
     const { usageExtra, ...rest } = reply
@@ -59,7 +55,7 @@ export const storeAnswer = (
       reply: { ...rest, usage, ...(usage === null || usageExtra === undefined ? {} : { usageExtra }) }
     })
   }
-  if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
+  if (answer.body._tag === "Whole") return Effect.mapEager(keep(answer.body.reply), () => answer)
   const builder = new ReplyAssembler()
   const events = Stream.transformPull(answer.body.events, (pull) =>
     Effect.succeed(
@@ -70,13 +66,20 @@ export const storeAnswer = (
             builder.add(event)
             ended ||= event._tag === "End"
           }
-          return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
+          return ended ? Effect.mapEager(keep(builder.build()), () => chunk) : Effect.succeed(chunk)
         },
-        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail, Effect.fail(error))
+        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail(), Effect.fail(error))
       })
     )
   )
   return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
+}
+
+/** Ends a miss whose request got no answer. After a defect it ends with the request's scope. */
+export const unanswered = (miss: Miss, cause: Cause.Cause<GatewayError>): Effect.Effect<void> | undefined => {
+  // The provider may be read for longer than other requests should wait.
+  if (Cause.hasInterrupts(cause)) return miss.abandon()
+  return Cause.hasFails(cause) ? miss.fail() : undefined
 }
 
 const cacheable = new Set<string | null>(["stop", "length", "tool_calls", "function_call"])

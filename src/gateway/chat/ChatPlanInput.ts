@@ -4,6 +4,7 @@ import { type NativeRequest } from "../../domain/Native.ts"
 import { type PlanInput } from "./Planner.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type PromptTokens } from "../../domain/PromptTokens.ts"
 
@@ -14,6 +15,7 @@ export const chatPlanInput = (
     deadline,
     keepsReasoning = false,
     native,
+    origin,
     request,
     sessionId,
     trace
@@ -23,6 +25,7 @@ export const chatPlanInput = (
     readonly deadline?: ClientDeadline | null
     readonly keepsReasoning?: boolean
     readonly native?: NativeRequest | undefined
+    readonly origin?: RequestOrigin | undefined
     readonly sessionId?: string | null
     readonly trace?: RequestTrace | null
   },
@@ -46,6 +49,7 @@ export const chatPlanInput = (
     keepsReasoning,
     ...(native === undefined ? {} : { native }),
     trace: trace ?? null,
+    origin,
     conversation: { request, sessionId: sessionId ?? null }
   }
 }

@@ -9,7 +9,7 @@
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
+import { type ChatRequest } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
@@ -17,31 +17,30 @@ import { Meter } from "../billing/Meter.ts"
 import { Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
 import { Cache, type CacheEntry } from "../cache/Cache.ts"
-import { Idempotency } from "../idempotency/Idempotency.ts"
+import { Idempotency, type SentKey } from "../idempotency/Idempotency.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
-import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../reply/ExcludedReasoning.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
 import { wantsNewAnswer } from "../request/CacheControl.ts"
 import { sessionIdOf } from "../request/Conversation.ts"
-import { findCandidate, withOrigin } from "../request/RequestPlan.ts"
+import { findCandidate } from "../request/RequestPlan.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
-import { Router } from "../routing/Router.ts"
-import { BUDGET, ROUTE, staged } from "../telemetry/RequestTrace.ts"
+import { type Routed, Router } from "../routing/Router.ts"
+import { BUDGET, ROUTE, staged, stagedNow } from "../telemetry/RequestTrace.ts"
 import { makeTraceContent } from "../telemetry/TraceContent.ts"
 import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Admission, type Admitted } from "./Admission.ts"
-import { cacheHit, storeAnswer, tracedLookup } from "./CachedAnswer.ts"
-import { headOf, showsPrompt } from "./CompletionHead.ts"
+import { cacheHit, storeAnswer, tracedLookup, unanswered } from "./CachedAnswer.ts"
+import { showsPrompt } from "./CompletionHead.ts"
 import { chatPlanInput } from "./ChatPlanInput.ts"
 import { type ChatMetered } from "./ChatMetered.ts"
 import { type ChatQuery } from "./ChatQuery.ts"
 import { completionReplay } from "./CompletionReplay.ts"
 import { Planner } from "./Planner.ts"
 import { Policy } from "./Policy.ts"
+import { type Completing, makeCompleted } from "./SettledAnswer.ts"
 
 type Answering = Effect.Effect<Answer, GatewayError, Scope.Scope>
-type Completing = Effect.Effect<Completed, GatewayError, Scope.Scope>
 
 export class Completion extends Context.Service<
   Completion,
@@ -71,20 +70,181 @@ export class Completion extends Context.Service<
         const meter = yield* Meter
         const settlement = yield* Settlement
         const idempotency = yield* Idempotency
-        const ids = yield* Ids
-        const content = yield* makeTraceContent
+        const completed = makeCompleted({
+          settlement,
+          ids: yield* Ids,
+          clock: yield* Clock.Clock,
+          content: yield* makeTraceContent
+        })
+
+        // The limits of requests come before the prompt is counted.
+        const run = (query: ChatQuery): Completing => {
+          const { caller, note, request, trace = null } = query
+          note({ operation: "chat", tier: caller.key.tier })
+          trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
+          return Effect.flatMap(admission.admit({ caller, note, trace, prompt: () => chatTexts(request) }), (arrived) =>
+            admitted(query, arrived)
+          )
+        }
+
+        const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
+          note({ operation: "chat", tier: caller.key.tier })
+          return Effect.flatMap(admission.admitUnread({ caller, note, trace }), (bound) =>
+            Effect.flatMap(read, (query) => {
+              trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
+              return Effect.flatMap(
+                bound(() => chatTexts(query.request)),
+                (arrived) => admitted(query, arrived)
+              )
+            })
+          )
+        }
+
+        const admitted = (query: ChatQuery, arrived: Admitted): Completing =>
+          Effect.flatMapEager(
+            planner.begin(chatPlanInput(query, options.modelsFallback, arrived.prompt), arrived),
+            (plan) => {
+              const request: ChatMetered = {
+                plan,
+                reservation: new Reservation(arrived.tokens, query.note),
+                log: new AttemptLog(query.dropped, query.native),
+                control: query.cacheControl,
+                note: query.note,
+                scope: arrived.scope
+              }
+              const next = Effect.suspend(() =>
+                Effect.flatMapEager(policy.tokens(request), () => once(request, query.idempotencyKey ?? null))
+              )
+              return settlement.onFailure(request)(next)
+            }
+          )
+
+        /** Answers a retry with the first reply. */
+        const once = (request: ChatMetered, sent: SentKey | null): Completing => {
+          const { note, plan } = request
+          if (sent === null) return guarded(request)
+          const again = ({ dropped = [], generationId, provider }: Head) => {
+            note({ generationId, provider, dropped, replayed: true })
+            // A replayed reply is paid for.
+            return settlement.void(request)
+          }
+          return idempotency.once(plan, sent, () => completionReplay(again))(() => guarded(request))
+        }
+
+        /** Runs the request as the guard leaves it: this is what is counted, cached and sent. */
+        const guarded = (sent: ChatMetered): Completing =>
+          Effect.flatMapEager(privacyGuard.chat(sent.plan), (guard) => {
+            const { plan, refusal } = guard
+            const request = plan === sent.plan ? sent : { ...sent, plan }
+            // A stream does not take the fast path, so its cache key is computed only after the
+            // policies have passed.
+            const isAnswerable = !plan.streamed && plan.unroutable === null && refusal === null
+            const name = isAnswerable ? cache.keyOf(plan, request.control) : noName
+            return Effect.flatMapEager(name, (name) =>
+              Effect.flatMapEager(settlement.onScopeClose(request, request.scope), () =>
+                Effect.flatMapEager(fromMemory(request, guard, name), (hit) =>
+                  hit === null ? permitted(request, guard, name) : Effect.succeed(hit)
+                )
+              )
+            )
+          })
+
+        /** The last policies in their order, then the answer. A refusal ends the request. */
+        const permitted = (request: ChatMetered, guard: Guarded<ChatRequest>, name: string | null): Completing => {
+          const answered = () =>
+            guard.refusal === null
+              ? Effect.flatMap(cached(request, name), (answer) => completed(request, guard, answer, null))
+              : Effect.fail(guard.refusal)
+          return Effect.flatMapEager(policy.budget(request), () =>
+            Effect.flatMapEager(policy.whitelist(request.plan), answered)
+          )
+        }
+
+        /**
+         * Answers from the prompt cache, or stores the answer of the router. `name`: the cache key;
+         * a stream's is computed here.
+         */
+        const cached = (request: ChatMetered, name: string | null): Answering => {
+          const { control, note, plan, scope } = request
+          // A plan without candidates skips the cache: an old answer is not allowed either.
+          if (plan.unroutable !== null) return routed(request)
+          const look = () =>
+            plan.streamed
+              ? Effect.flatMapEager(cache.keyOf(plan, control), (own) => cache.lookup(own, control, plan, scope))
+              : cache.lookup(name, control, plan, scope)
+          return Effect.flatMapEager(
+            tracedLookup(plan, look, ({ _tag }) => _tag),
+            (found) => {
+              note({ cache: found._tag === "Bypass" || wantsNewAnswer(control) ? "bypass" : "miss" })
+              switch (found._tag) {
+                case "Bypass":
+                  return routed(request)
+                case "Hit": {
+                  const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
+                  // Without a candidate, the provider of the stored answer is no longer allowed.
+                  if (candidate === undefined) return routed(request)
+                  recordDropped(request, candidate, found.entry)
+                  return Effect.succeed(hit(request, candidate, found.entry))
+                }
+                case "Miss":
+                  return Effect.flatMap(
+                    Effect.onExitPrimitive(routed(request), (exit) =>
+                      exit._tag === "Success" ? undefined : unanswered(found, exit.cause)
+                    ),
+                    (answer) => storeAnswer(request, answer, found)
+                  )
+              }
+            }
+          )
+        }
+
+        const hit = (
+          { note, plan }: ChatMetered,
+          candidate: Candidate,
+          { dropped = [], reply }: CacheEntry
+        ): Answer => {
+          note({ cache: "hit", provider: candidate.provider.slug, dropped })
+          return cacheHit(plan, candidate, reply)
+        }
+
+        /** Records what the stored answer was given without. */
+        const recordDropped = ({ log }: ChatMetered, candidate: Candidate, { dropped = [] }: CacheEntry) => {
+          if (dropped.length > 0) log.leftOut(candidate, dropped)
+        }
+
+        /**
+         * Fast path: serves an in-memory hit of a whole reply, and settles it in the one ledger
+         * write that checks the budget. Null if there is none, if a policy would refuse the request
+         * or the budget has no room, and for streams, whose client may leave before the end.
+         */
+        const fromMemory = (
+          request: ChatMetered,
+          guard: Guarded<ChatRequest>,
+          name: string | null
+        ): Effect.Effect<Completed | null, GatewayError, Scope.Scope> => {
+          const { control, plan } = request
+          if (name === null || !allowsModel(plan.caller.key.allowedModels, plan.model)) return none
+          const entry = cache.peek(name, control)
+          const candidate = entry === null ? undefined : findCandidate(plan, entry.provider, entry.model)
+          if (entry === null || candidate === undefined) return none
+          recordDropped(request, candidate, entry)
+          const written = stagedNow(plan.trace, BUDGET, () => settlement.replay(request, candidate, entry.reply))
+          return Effect.flatMap(written, (usage) => {
+            if (usage === null) return none
+            // Both have passed already; they run for their spans.
+            return Effect.flatMapEager(policy.whitelist(plan), () => {
+              const found = () => Effect.succeed(hit(request, candidate, entry))
+              return Effect.flatMapEager(
+                tracedLookup(plan, found, () => "Hit"),
+                (answer) => completed(request, guard, answer, usage)
+              )
+            })
+          })
+        }
 
         /** The router's answer, whole or streamed as the client asked. */
         const routed = (request: ChatMetered): Answering =>
-          settlement.surviveDisconnect(
-            request,
-            Effect.map(called(request), (answer) => {
-              const { candidate } = answer
-              request.note({ provider: candidate.provider.slug, dropped: leftOutBy(request.log.record, candidate) })
-              return answer
-            }),
-            () => request.log.clientLeft()
-          )
+          settlement.surviveDisconnect(request, called(request), () => request.log.clientLeft())
 
         /** Counts a prompt that is shown while the provider works. */
         const called = (request: ChatMetered): Answering =>
@@ -99,201 +259,27 @@ export class Completion extends Context.Service<
             note({ generationId: plan.generationId })
             const budget = meter.outputBudget(request)
             return plan.streamed
-              ? Effect.map(
-                  staged(plan.trace, ROUTE, router.stream({ plan, log, budget })),
-                  ({ answer, ...from }): Answer => ({
-                    ...from,
-                    source: "upstream",
-                    body: { _tag: "Stream", events: budget.watch(answer) }
-                  })
+              ? Effect.map(staged(plan.trace, ROUTE, router.stream({ plan, log, budget })), (from) =>
+                  upstream(request, from, { _tag: "Stream", events: budget.watch(from.answer) })
                 )
-              : Effect.map(
-                  staged(plan.trace, ROUTE, router.reply({ plan, log, budget })),
-                  ({ answer, ...from }): Answer => ({
-                    ...from,
-                    source: "upstream",
-                    body: { _tag: "Whole", reply: answer }
-                  })
+              : Effect.map(staged(plan.trace, ROUTE, router.reply({ plan, log, budget })), (from) =>
+                  upstream(request, from, { _tag: "Whole", reply: from.answer })
                 )
           })
 
-        const hit = ({ note, plan }: ChatMetered, candidate: Candidate, { dropped = [], reply }: CacheEntry) =>
-          Effect.sync(() => {
-            note({ cache: "hit", provider: candidate.provider.slug, dropped })
-            return cacheHit(plan, candidate, reply)
-          })
-
-        /** Records what the stored answer was given without. */
-        const recordDropped = ({ log }: ChatMetered, candidate: Candidate, { dropped = [] }: CacheEntry) => {
-          if (dropped.length > 0) log.leftOut(candidate, dropped)
-        }
-
-        /**
-         * Answers from the prompt cache, or stores the answer of `next`. `name`: the cache key; a
-         * stream's is computed here.
-         */
-        const cached =
-          (request: ChatMetered, name: string | null) =>
-          (next: Answering): Answering => {
-            const { control, note, plan } = request
-            // A plan without candidates skips the cache: an old answer is not allowed either.
-            if (plan.unroutable !== null) return next
-            const asked = plan.streamed
-              ? Effect.suspend(() =>
-                  Effect.flatMap(cache.keyOf(plan, control), (own) => cache.lookup(own, control, plan))
-                )
-              : cache.lookup(name, control, plan)
-            const lookup = tracedLookup(plan, asked, ({ _tag }) => _tag)
-            return Effect.flatMap(lookup, (found) => {
-              note({ cache: found._tag === "Bypass" || wantsNewAnswer(control) ? "bypass" : "miss" })
-              switch (found._tag) {
-                case "Bypass":
-                  return next
-                case "Hit": {
-                  const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
-                  // Without a candidate, the provider of the stored answer is no longer allowed.
-                  if (candidate === undefined) return next
-                  recordDropped(request, candidate, found.entry)
-                  return hit(request, candidate, found.entry)
-                }
-                case "Miss":
-                  return next.pipe(
-                    Effect.tapError(() => found.fail),
-                    // The provider may be read for longer than other requests should wait.
-                    Effect.onInterrupt(() => found.abandon),
-                    Effect.flatMap((answer) => storeAnswer(request, answer, found))
-                  )
-              }
-            })
-          }
-
-        /**
-         * Fast path: serves an in-memory hit of a whole reply, and settles it in the one ledger
-         * write that checks the budget. Falls through to `next` if a policy would refuse the
-         * request or the budget has no room, and for streams, whose client may leave before the
-         * end.
-         */
-        const serveFromMemory =
-          (request: ChatMetered, guarded: Guarded<ChatRequest>, name: string | null) =>
-          (next: Completing): Completing =>
-            Effect.suspend(() => {
-              const { control, plan } = request
-              if (name === null) return next
-              if (!allowsModel(plan.caller.key.allowedModels, plan.model)) return next
-              const entry = cache.peek(name, control)
-              const candidate = entry === null ? undefined : findCandidate(plan, entry.provider, entry.model)
-              if (entry === null || candidate === undefined) return next
-              recordDropped(request, candidate, entry)
-              const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, entry.reply))
-              return Effect.flatMap(written, (usage) => {
-                if (usage === null) return next
-                // Both have passed already; they run for their spans.
-                return policy
-                  .whitelist(plan)(tracedLookup(plan, hit(request, candidate, entry), () => "Hit"))
-                  .pipe(Effect.flatMap((answer) => completed(request, guarded, answer, usage)))
-              })
-            })
-
-        /**
-         * The answer for the client, settled before its last part. `settled`: the usage of an
-         * answer that is settled already.
-         */
-        const completed = Effect.fnUntraced(function* (
-          request: ChatMetered,
-          guarded: Guarded<ChatRequest>,
-          answer: Answer,
-          settled: UsageInfo | null
-        ) {
-          const { note, plan } = request
-          note({ generationId: plan.generationId })
-          const head = yield* headOf(request, answer, ids.next("chatcmpl", plan.startedAtMs))
-          const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
-          if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
-          const isExcluded = excludesReasoning(plan.request)
-          if (answer.body._tag === "Whole") {
-            const { reply } = answer.body
-            const usage = settled ?? (yield* settlement.whole(request, answer, reply))
-            if (recording !== null) yield* recording.reply(reply)
-            const shown = guarded.reply(isExcluded ? withoutReasoning(reply) : reply)
-            const endedAtMs = yield* Clock.currentTimeMillis
-            return { _tag: "Reply", head, reply: shown, usage, endedAtMs } satisfies Completed
-          }
-          const events = yield* settlement.stream(request, answer, answer.body.events)
-          const recorded = recording === null ? events : recording.events(events)
-          return {
-            _tag: "Stream",
-            head,
-            events: guarded.events(isExcluded ? eventsWithoutReasoning(recorded) : recorded)
-          } satisfies Completed
-        })
-
-        /** Runs the request as the guard left it: this is what is counted, cached and sent. */
-        const guardedRequest = Effect.fnUntraced(function* (guarded: Guarded<ChatRequest>, sent: ChatMetered) {
-          const { plan, refusal } = guarded
-          const request: ChatMetered = { ...sent, plan }
-          // A stream does not take the fast path, so its cache key is computed only after the
-          // policies have passed.
-          const isAnswerable = !plan.streamed && plan.unroutable === null && refusal === null
-          const name = isAnswerable ? yield* cache.keyOf(plan, request.control) : null
-          yield* settlement.onScopeClose(request)
-          // The pipe runs from the inside out: the budget is checked first, the router runs last.
-          return yield* (refusal === null ? cached(request, name)(routed(request)) : Effect.fail(refusal)).pipe(
-            policy.whitelist(plan),
-            policy.budget(request),
-            Effect.flatMap((answer) => completed(request, guarded, answer, null)),
-            serveFromMemory(request, guarded, name)
-          )
-        })
-
-        const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
-          const { cacheControl, idempotencyKey, note, origin } = query
-          const input = chatPlanInput(query, options.modelsFallback, arrived.prompt)
-          const plan = withOrigin(yield* planner.begin(input, arrived), origin)
-          const reservation = new Reservation(arrived.tokens, note)
-          const sent: ChatMetered = {
-            plan,
-            reservation,
-            log: new AttemptLog(query.dropped, query.native),
-            control: cacheControl,
-            note
-          }
-          const again = ({ dropped = [], generationId, provider }: Head) => {
-            note({ generationId, provider, dropped, replayed: true })
-            // A replayed reply is paid for.
-            return settlement.void(sent)
-          }
-          // The pipe runs from the inside out: the minute's tokens are checked first.
-          return yield* Effect.flatMap(privacyGuard.chat(plan), (guarded) => guardedRequest(guarded, sent)).pipe(
-            idempotency.once(plan, idempotencyKey ?? null, completionReplay(again)),
-            policy.tokens(sent),
-            settlement.onFailure(sent)
-          )
-        })
-
-        // The limits of requests come before the prompt is counted.
-        const run = (query: ChatQuery) => {
-          const { caller, note, request, trace = null } = query
-          note({ operation: "chat", tier: caller.key.tier })
-          trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
-          return admission.admit({ caller, note, trace, prompt: () => chatTexts(request) })((arrived) =>
-            admitted(query, arrived)
-          )
-        }
-
-        const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
-          note({ operation: "chat", tier: caller.key.tier })
-          return admission.admitUnread({ caller, note, trace })((bound) =>
-            Effect.flatMap(read, (query) => {
-              trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
-              return Effect.flatMap(
-                bound(() => chatTexts(query.request)),
-                (arrived) => admitted(query, arrived)
-              )
-            })
-          )
+        const upstream = (
+          { log, note }: ChatMetered,
+          { candidate, fallbackUsed, latencyMs }: Omit<Routed<unknown>, "answer">,
+          body: Answer["body"]
+        ): Answer => {
+          note({ provider: candidate.provider.slug, dropped: leftOutBy(log.record, candidate) })
+          return { candidate, fallbackUsed, latencyMs, source: "upstream", body }
         }
 
         return Completion.of({ run, runUnread })
       })
     )
 }
+
+const noName = Effect.succeed(null)
+const none = Effect.succeed(null)

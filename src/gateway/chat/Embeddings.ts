@@ -23,7 +23,6 @@ import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { type RequestOrigin } from "../request/RequestOrigin.ts"
-import { withOrigin } from "../request/RequestPlan.ts"
 import { Policy } from "./Policy.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { ROUTE, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
@@ -83,23 +82,23 @@ export class Embeddings extends Context.Service<
 
       const guarded = Effect.fnUntraced(function* (
         { plan, refusal }: Guarded<EmbeddingRequest>,
-        { log, note, reservation }: { readonly log: AttemptLog; readonly note: Note; readonly reservation: Reservation }
+        { log, reservation }: { readonly log: AttemptLog; readonly reservation: Reservation },
+        { note, scope }: Admitted
       ) {
         const request = { plan, reservation, log }
-        yield* settlement.onScopeClose(request)
-        const routed = Effect.suspend(() => router.embed({ plan, log, budget: meter.outputBudget(request) }))
-        return yield* (refusal === null ? staged(plan.trace, ROUTE, routed) : Effect.fail(refusal)).pipe(
-          policy.whitelist(plan),
-          policy.budget(request),
-          Effect.flatMap((routed) => embedded(request, note, routed))
-        )
+        yield* settlement.onScopeClose(request, scope)
+        yield* policy.budget(request)
+        yield* policy.whitelist(plan)
+        if (refusal !== null) return yield* refusal
+        const asked = router.embed({ plan, log, budget: meter.outputBudget(request) })
+        return yield* embedded(request, note, yield* staged(plan.trace, ROUTE, asked))
       })
 
       const admitted = Effect.fnUntraced(function* (
         { caller, deadline, idempotencyKey, note, origin, request, trace }: EmbeddingQuery,
         arrived: Admitted
       ) {
-        const planned = yield* planner.begin(
+        const plan = yield* planner.begin(
           {
             kind: "embeddings",
             request,
@@ -113,11 +112,11 @@ export class Embeddings extends Context.Service<
             caller,
             deadline: deadline ?? null,
             trace: trace ?? null,
+            origin,
             conversation: null
           },
           arrived
         )
-        const plan = withOrigin(planned, origin)
         const log = new AttemptLog()
         const reservation = new Reservation(arrived.tokens, note)
         const sent: MeteredRequest = { plan, reservation, log }
@@ -125,20 +124,21 @@ export class Embeddings extends Context.Service<
           note({ generationId, provider, replayed: true })
           return settlement.void(sent)
         }
-        return yield* Effect.flatMap(privacyGuard.embedding(plan), (seen) =>
-          guarded(seen, { log, note, reservation })
-        ).pipe(
-          idempotency.once(plan, idempotencyKey ?? null, keptEmbedding(plan.generationId, turns, again)),
-          policy.tokens(sent),
-          settlement.onFailure(sent)
+        const form = () => keptEmbedding(plan.generationId, turns, again)
+        const once = idempotency.once(plan, idempotencyKey ?? null, form)
+        const first = () =>
+          Effect.flatMap(privacyGuard.embedding(plan), (seen) => guarded(seen, { log, reservation }, arrived))
+        return yield* settlement.onFailure(sent)(
+          Effect.suspend(() => Effect.flatMap(policy.tokens(sent), () => once(first)))
         )
       })
 
       const run = (query: EmbeddingQuery) => {
         const { caller, note, request, trace = null } = query
         note({ operation: "embeddings", tier: caller.key.tier })
-        return admission.admit({ caller, note, trace, prompt: () => embeddingTexts(request) })((arrived) =>
-          admitted(query, arrived)
+        return Effect.flatMap(
+          admission.admit({ caller, note, trace, prompt: () => embeddingTexts(request) }),
+          (arrived) => admitted(query, arrived)
         )
       }
 

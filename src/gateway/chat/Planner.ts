@@ -12,12 +12,13 @@ import { monthOf } from "../../domain/pricing/Money.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { meantBy } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
-import { unroutable } from "./Unroutable.ts"
+import { unknownProviders, unroutable } from "./Unroutable.ts"
 import { type Aliases, type AliasTarget, allowedAliases, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type Conversation, conversationRoll } from "../request/Conversation.ts"
+import { type RequestOrigin } from "../request/RequestOrigin.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -50,6 +51,8 @@ export interface PlanInput<Request> {
   /** As in the plan. */
   readonly keepsReasoning?: boolean
   readonly trace: RequestTrace | null
+  /** As in the plan. */
+  readonly origin?: RequestOrigin | undefined
   /** Null for embeddings, which have no prompt cache. */
   readonly conversation: Conversation | null
 }
@@ -81,7 +84,10 @@ export class Planner extends Context.Service<
     /** The model that a name stands for: of an alias the heaviest one that the key may use. */
     readonly resolve: (name: string, key: KeyRecord) => Result.Result<Model, GatewayError>
     readonly aliases: Aliases
-    /** Counts the prompt if its bound does not decide the route. */
+    /**
+     * Counts the prompt if its bound does not decide the route. If it need not, the plan is made as
+     * this is called.
+     */
     readonly begin: <Request>(
       input: PlanInput<Request>,
       admitted: Pick<Admitted, "generationId" | "startedAtMs">
@@ -96,6 +102,8 @@ export class Planner extends Context.Service<
         const stats = yield* ProviderStats
         const aliases: Aliases = new Map(Object.entries(options.aliases ?? {}))
 
+        const statsOf: RankingInput["stats"] = ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
+
         const inputOf = (
           input: PlanInput<unknown>,
           candidates: ReadonlyArray<Candidate>,
@@ -109,7 +117,7 @@ export class Planner extends Context.Service<
           outputTokens: input.outputTokens,
           choices: input.choices,
           streamed: input.streamed,
-          stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
+          stats: statsOf
         })
 
         const rankFor = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>) =>
@@ -136,23 +144,6 @@ export class Planner extends Context.Service<
             }
           }
           return { ranked, groupSizes, excluded }
-        }
-
-        /**
-         * Names in `order` and `only` that no provider has. They are shown to the client and not
-         * recorded.
-         */
-        const unknownProviders = ({ preferences }: PlanInput<unknown>, model: string): ReadonlyArray<Exclusion> => {
-          const known = new Set(
-            catalog.models.flatMap(({ candidates }) => candidates.map(({ provider }) => provider.slug))
-          )
-          const named = [
-            ...(preferences?.allow_fallbacks === false ? (preferences.order ?? []) : []),
-            ...(preferences?.only ?? [])
-          ]
-          return [...new Set(named)]
-            .filter((slug) => !known.has(slug))
-            .map((slug) => ({ slug, model, reason: "unknown_provider" }))
         }
 
         /** The request with the models that its aliases stand for. */
@@ -201,7 +192,12 @@ export class Planner extends Context.Service<
                 ? withNearest(model.failure, asked.model, asked.caller.key)
                 : ranked.length > 0
                   ? null
-                  : unroutable(id, model.success.candidates, [...excluded, ...unknownProviders(input, id)], input)
+                  : unroutable(
+                      id,
+                      model.success.candidates,
+                      [...excluded, ...unknownProviders(catalog.models, input.preferences, id)],
+                      input
+                    )
             },
             input.native
           )
@@ -217,23 +213,25 @@ export class Planner extends Context.Service<
             : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
         }
 
-        const counted = (input: PlanInput<unknown>, roll: number): Effect.Effect<Route> =>
-          Effect.suspend(() => {
-            const found = route(input, roll)
-            const { excluded, ranked } = found
-            const { fewest, isCounted, most } = input.prompt
-            return !isCounted && isOpen(inputOf(input, ranked, fewest), inputOf(input, ranked, most), excluded)
-              ? Effect.map(input.prompt.count(), () => route(input, roll))
-              : Effect.succeed(found)
-          })
+        const counted = (input: PlanInput<unknown>, roll: number): Effect.Effect<Route> => {
+          const found = route(input, roll)
+          const { excluded, ranked } = found
+          const { fewest, isCounted, most } = input.prompt
+          return !isCounted && isOpen(inputOf(input, ranked, fewest), inputOf(input, ranked, most), excluded)
+            ? Effect.map(input.prompt.count(), () => route(input, roll))
+            : Effect.succeed(found)
+        }
 
-        const begin = <Request>(
+        const begin: Planner["Service"]["begin"] = (input, admitted) =>
+          hasAlias(input)
+            ? Effect.flatMap(rollFor(input), (roll) => begun(input, roll, admitted))
+            : begun(input, 0, admitted)
+
+        const begun = <Request>(
           input: PlanInput<Request>,
-          { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
-        ): Effect.Effect<RequestPlan<Request>> =>
-          Effect.flatMap(hasAlias(input) ? rollFor(input) : noRoll, (roll) =>
-            Effect.flatMap(counted(input, roll), (found) => planned(input, found, { generationId, startedAtMs }))
-          )
+          roll: number,
+          admitted: Pick<Admitted, "generationId" | "startedAtMs">
+        ) => Effect.flatMapEager(counted(input, roll), (found) => planned(input, found, admitted))
 
         const planned = <Request>(
           input: PlanInput<Request>,
@@ -246,8 +244,6 @@ export class Planner extends Context.Service<
             caller: input.caller,
             request: input.request,
             model,
-            ...(named === undefined ? {} : { named }),
-            ...withModelIds(input.native, (name) => resolve(name, input.caller.key)),
             ranked,
             // An explored candidate comes first.
             groupSizes: ranked === best ? groupSizes : [],
@@ -262,7 +258,12 @@ export class Planner extends Context.Service<
             deadline: input.deadline,
             keepsReasoning: input.keepsReasoning === true,
             trace: input.trace,
-            conversation: isChoice(input, model, ranked) ? input.conversation : null
+            conversation: isChoice(input, model, ranked) ? input.conversation : null,
+            ...(input.origin === undefined ? none : { origin: input.origin }),
+            ...(named === undefined ? none : { named }),
+            ...(input.native === undefined
+              ? none
+              : withModelIds(input.native, (name) => resolve(name, input.caller.key)))
           })
           return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
         }
@@ -285,7 +286,8 @@ const isChoice = ({ preferences }: PlanInput<unknown>, model: string, ranked: Re
   return own.some(({ provider }) => provider.apiKeys !== undefined) || (own.length > 1 && !isOrdered)
 }
 
-const noRoll = Effect.succeed(0)
+const none = {}
+
 /** For the draw of an alias: the turns of a conversation go to one model. */
 const rollFor = ({ caller, conversation, model }: PlanInput<unknown>): Effect.Effect<number> => {
   const roll = conversationRoll(conversation, caller.key.id, model)

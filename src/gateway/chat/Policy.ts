@@ -1,11 +1,13 @@
 /**
- * The policies of a request, in this order: rate limits, monthly budget, model whitelist. Each
- * policy wraps the rest of the request; the first that refuses ends it. Requests a minute and
- * concurrent requests are checked before the request is read, tokens once they are counted. A
- * concurrency slot and a reservation are released when the request's scope closes, whatever the
- * outcome.
+ * The policies of a request, in this order: rate limits, monthly budget, model whitelist. The first
+ * that refuses ends the request. Requests a minute and concurrent requests are checked before the
+ * request is read, tokens once they are counted. A concurrency slot and a reservation are released
+ * when the request's scope closes, whatever the outcome.
+ *
+ * A policy whose answer is known decides as it is called: its effect is then an `Exit`, which costs
+ * no step of the runtime. So call it where its request is, not ahead of that.
  */
-import { Clock, Context, Duration, Effect, Layer, Schedule, type Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Schedule, type Scope } from "effect"
 import {
   DependencyUnavailable,
   gatewayError,
@@ -14,7 +16,7 @@ import {
   RateLimited
 } from "../../domain/Errors.ts"
 import { allowsModel } from "../../domain/Key.ts"
-import { acquired } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { type Lease, Limits, type LimitVerdict } from "../../store/limits/Limits.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { BudgetAlerts } from "../billing/BudgetAlerts.ts"
@@ -24,7 +26,7 @@ import { type MeteredRequest } from "../billing/Reservation.ts"
 import { type Caller, holderOf } from "../request/Caller.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
-import { BUDGET, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
+import { BUDGET, type RequestTrace, stagedNow } from "../telemetry/RequestTrace.ts"
 import { budgetExceeded } from "../billing/IncrementalReservation.ts"
 
 /** How long the concurrency slots of a dead process stay taken. */
@@ -39,8 +41,6 @@ const AMPLE_SHARE = 0.5
 /** A prompt has at least one token in this many characters, unless it repeats one character. */
 const MAX_CHARACTERS_PER_TOKEN = 16
 
-export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
-
 /** A request before it is planned. `tokens`: those to take for its prompt, 0 at first. */
 export interface Arrival {
   readonly generationId: string
@@ -51,17 +51,21 @@ export interface Arrival {
   readonly trace: RequestTrace | null
   /** Receives what remains of the limits, even if the request is refused. */
   readonly note: Note
+  /** The request's. It holds the concurrency slot. */
+  readonly scope: Scope.Scope
+}
+
+/** What the rate limits granted. `taken`: the tokens that were taken for the prompt. */
+export interface Granted {
+  readonly left: LimitsLeft
+  readonly taken: number
 }
 
 export class Policy extends Context.Service<
   Policy,
   {
     /** Checks requests a minute, concurrent requests, and the tokens known so far. */
-    readonly rateLimit: (
-      arrival: Arrival
-    ) => <A, R>(
-      next: (left: LimitsLeft, taken: number) => Effect.Effect<A, GatewayError, R>
-    ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+    readonly rateLimit: (arrival: Arrival) => Effect.Effect<Granted, GatewayError>
     /**
      * How many tokens to count at most in a prompt of `characters`. Fails if no count is needed:
      * the prompt has more tokens than the key may use in a minute, or than are left of this minute.
@@ -76,10 +80,10 @@ export class Policy extends Context.Service<
      * has no ample room for a bound, the count decides; other bounds that were taken from it are
      * then corrected to their counts first.
      */
-    readonly tokens: (request: MeteredRequest) => Step
+    readonly tokens: (request: MeteredRequest) => Effect.Effect<void, GatewayError>
     /** Reserves the cost of the request. Refuses if the month's budget has no room for it. */
-    readonly budget: (request: MeteredRequest) => Step
-    readonly whitelist: (plan: RequestPlan) => Step
+    readonly budget: (request: MeteredRequest) => Effect.Effect<void, GatewayError>
+    readonly whitelist: (plan: RequestPlan) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/chat/Policy") {
   static readonly layer = Layer.effect(
@@ -92,33 +96,28 @@ export class Policy extends Context.Service<
       /** The concurrency slots of this process, by id. */
       const held = new Map<string, Lease>()
 
-      /** Null: refused by the limit of tokens, which the count may pass. */
-      const judged = (
-        caller: Caller,
-        note: Note,
-        asked: Effect.Effect<LimitVerdict, StoreError>,
-        mayCount: () => boolean
-      ): Effect.Effect<LimitVerdict | null, GatewayError> =>
-        Effect.flatMap(Effect.catch(asked, unavailable), (verdict) => {
-          if (verdict.refusedBy === "tokens" && mayCount()) return Effect.succeed(null)
-          const { requests, tokens } = verdict
-          note({ requests, tokens })
-          return verdict.refusedBy === null ? Effect.succeed(verdict) : Effect.fail(refusedBy(caller, verdict))
-        })
+      /** Records what remains of the limits, and fails if one refused. */
+      const judged = (caller: Caller, note: Note, verdict: LimitVerdict): Effect.Effect<LimitVerdict, GatewayError> => {
+        const { requests, tokens } = verdict
+        note({ requests, tokens })
+        return verdict.refusedBy === null ? Effect.succeed(verdict) : Effect.fail(refusedBy(caller, verdict))
+      }
 
-      const acquire = (arrival: Arrival): Effect.Effect<{ left: LimitsLeft; taken: number }, GatewayError> =>
-        Effect.suspend(() => {
-          const { caller, generationId, isBound = false, note, tokens } = arrival
-          const nowMs = clock.currentTimeMillisUnsafe()
-          const holder = holderOf(caller)
-          const asked = limits.acquire({ ...holder, leaseId: generationId, tokens, nowMs, leaseMs: LEASE_MS })
-          const mayCount = () => tokens > 0 && (isBound || boundedBeside(caller).length > 0)
-          return Effect.flatMap(judged(caller, note, asked, mayCount), (left) => {
-            if (left === null) return acquire({ ...arrival, tokens: 0 })
-            held.set(generationId, { keyId: holder.keyId, ownerId: holder.owner?.id ?? null, leaseId: generationId })
-            return Effect.succeed({ left, taken: tokens })
+      const acquire = (arrival: Arrival, tokens: number): Effect.Effect<Granted, GatewayError> => {
+        const { caller, generationId: leaseId, isBound = false, note } = arrival
+        const { keyId, limits: own, owner = null } = holderOf(caller)
+        const nowMs = clock.currentTimeMillisUnsafe()
+        const asked = limits.acquire({ keyId, limits: own, owner, leaseId, tokens, nowMs, leaseMs: LEASE_MS })
+        return Effect.flatMapEager(Effect.catchEager(asked, unavailable), (verdict) => {
+          // The count may pass where the bound was refused.
+          if (verdict.refusedBy === "tokens" && tokens > 0 && (isBound || boundedBeside(caller).length > 0))
+            return acquire(arrival, 0)
+          return Effect.mapEager(judged(caller, note, verdict), (left) => {
+            held.set(leaseId, { keyId, ownerId: owner?.id ?? null, leaseId })
+            return { left, taken: tokens }
           })
         })
+      }
 
       /** Running requests whose bound was taken, by their id. */
       const bounded = new Map<string, MeteredRequest>()
@@ -139,74 +138,79 @@ export class Policy extends Context.Service<
             : Effect.void
         })
 
-      const release = (generationId: string) =>
-        Effect.suspend(() => {
-          const lease = held.get(generationId)
-          held.delete(generationId)
-          bounded.delete(generationId)
-          return lease === undefined ? Effect.void : Effect.ignore(limits.release(lease))
-        })
+      const release = (generationId: string): Effect.Effect<void> => {
+        const lease = held.get(generationId)
+        held.delete(generationId)
+        bounded.delete(generationId)
+        if (lease === undefined) return Effect.void
+        const released = limits.release(lease)
+        return Exit.isExit(released) ? Effect.void : Effect.ignore(released)
+      }
 
       const renew = Effect.suspend(() =>
         held.size === 0 ? Effect.void : limits.renew([...held.values()], LEASE_MS, clock.currentTimeMillisUnsafe())
       )
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(RENEW_EVERY_MS))))
 
-      const take = (request: MeteredRequest): Effect.Effect<void, GatewayError> =>
-        Effect.suspend(() => {
-          const { plan, reservation } = request
-          const { caller, prompt } = plan
-          const tokens = prompt.most
-          if (tokens === 0) return Effect.void
-          const most = mostTokens(caller)
-          if (tokens > most) {
-            return prompt.isCounted
-              ? Effect.fail(tooLong(caller, tokens))
-              : Effect.flatMap(prompt.count(most), () => take(request))
-          }
-          const others = () => (prompt.isCounted ? boundedBeside(caller) : [])
-          const asked = limits.take({ ...holderOf(caller), tokens, nowMs: clock.currentTimeMillisUnsafe() })
-          return Effect.flatMap(
-            judged(caller, reservation.note, asked, () => !prompt.isCounted || others().length > 0),
-            (left) => {
-              if (left === null) {
-                const counted = prompt.isCounted
-                  ? Effect.forEach(others(), correctToCount, { discard: true })
-                  : Effect.asVoid(prompt.count(most))
-                return Effect.flatMap(counted, () => take(request))
-              }
-              reservation.setTakenTokens(tokens)
-              return settled(request, left.tokens) ?? Effect.void
-            }
-          )
-        })
-
-      /** What remains to do once the prompt's tokens are taken. */
-      const settled = (request: MeteredRequest, left: LimitsLeft["tokens"] | null): Effect.Effect<void> | null => {
+      const take = (request: MeteredRequest): Effect.Effect<void, GatewayError> => {
         const { plan, reservation } = request
-        if (plan.prompt.isCounted && reservation.takenTokens === plan.prompt.most) return null
-        bounded.set(plan.generationId, request)
-        return plan.prompt.isCounted || (left !== null && !isAmple(left)) ? correctToCount(request) : null
-      }
-
-      const reserve = (request: MeteredRequest) =>
-        Effect.suspend(() => {
-          const { plan } = request
-          const refusal = feeRefusal(plan)
-          if (refusal !== null) return Effect.fail(refusal)
-          return Effect.flatMap(meter.reserve(request), (result) => {
-            if (result._tag === "Reserved") return Effect.void
-            alerts.note(plan.caller.key, true)
-            return Effect.fail(budgetExceeded(plan, result.balance, result.neededNano))
+        const { caller, prompt } = plan
+        const tokens = prompt.most
+        if (tokens === 0) return Effect.void
+        const most = mostTokens(caller)
+        if (tokens > most) {
+          return prompt.isCounted
+            ? Effect.fail(tooLong(caller, tokens))
+            : Effect.flatMap(prompt.count(most), () => take(request))
+        }
+        const asked = limits.take({ ...holderOf(caller), tokens, nowMs: clock.currentTimeMillisUnsafe() })
+        return Effect.flatMapEager(Effect.catchEager(asked, unavailable), (verdict) => {
+          const others = verdict.refusedBy === "tokens" && prompt.isCounted ? boundedBeside(caller) : []
+          if (verdict.refusedBy === "tokens" && (!prompt.isCounted || others.length > 0)) {
+            const counted = prompt.isCounted
+              ? Effect.forEach(others, correctToCount, { discard: true })
+              : Effect.asVoid(prompt.count(most))
+            return Effect.flatMap(counted, () => take(request))
+          }
+          return Effect.flatMapEager(judged(caller, reservation.note, verdict), (left) => {
+            reservation.setTakenTokens(tokens)
+            return settled(request, left.tokens)
           })
         })
+      }
+
+      /** What remains to do once the prompt's tokens are taken. */
+      const settled = (request: MeteredRequest, left: LimitsLeft["tokens"] | null): Effect.Effect<void> => {
+        const { plan, reservation } = request
+        if (plan.prompt.isCounted && reservation.takenTokens === plan.prompt.most) return Effect.void
+        bounded.set(plan.generationId, request)
+        return plan.prompt.isCounted || (left !== null && !isAmple(left)) ? correctToCount(request) : Effect.void
+      }
+
+      const reserve = (request: MeteredRequest): Effect.Effect<void, GatewayError> => {
+        const { plan } = request
+        const refusal = feeRefusal(plan)
+        if (refusal !== null) return Effect.fail(refusal)
+        return Effect.flatMapEager(meter.reserve(request), (result) => {
+          if (result._tag === "Reserved") return Effect.void
+          alerts.note(plan.caller.key, true)
+          return Effect.fail(budgetExceeded(plan, result.balance, result.neededNano))
+        })
+      }
 
       return Policy.of({
-        rateLimit: (arrival) => (next) =>
-          Effect.flatMap(
-            acquired(staged(arrival.trace, RATE_LIMIT, acquire(arrival)), () => release(arrival.generationId)),
-            ({ left, taken }) => next(left, taken)
-          ),
+        rateLimit: (arrival) => {
+          const { generationId, scope, tokens, trace } = arrival
+          const slot = Effect.flatMapEager(
+            stagedNow(trace, RATE_LIMIT, () => acquire(arrival, tokens)),
+            (granted) =>
+              Effect.mapEager(
+                addFinalizer(scope, () => release(generationId)),
+                () => granted
+              )
+          )
+          return Exit.isExit(slot) ? slot : Effect.uninterruptible(slot)
+        },
 
         tokensToCount: (caller, characters, { tokens: left }) => {
           const most = mostTokens(caller)
@@ -224,28 +228,21 @@ export class Policy extends Context.Service<
               )
         },
 
-        tokens: (request) => (next) => {
-          const { plan, reservation } = request
-          if (reservation.takenTokens === 0)
-            return Effect.flatMap(Effect.uninterruptible(staged(plan.trace, RATE_LIMIT, take(request))), () => next)
-          const correcting = settled(request, null)
-          return correcting === null ? next : Effect.flatMap(correcting, () => next)
+        tokens: (request) => {
+          if (request.reservation.takenTokens > 0) return settled(request, null)
+          const taken = stagedNow(request.plan.trace, RATE_LIMIT, () => take(request))
+          return Exit.isExit(taken) ? taken : Effect.uninterruptible(taken)
         },
 
-        budget: (request) => (next) => Effect.andThen(staged(request.plan.trace, BUDGET, reserve(request)), next),
+        budget: (request) => stagedNow(request.plan.trace, BUDGET, () => reserve(request)),
 
-        whitelist:
-          ({ caller, model, native, trace }) =>
-          (next) => {
-            const isForbidden = (name: string) => !allowsModel(caller.key.allowedModels, name)
-            const forbidden = isForbidden(model) ? model : native?.models.find(isForbidden)
-            if (forbidden === undefined && trace === null) return next
-            const verdict =
-              forbidden === undefined
-                ? Effect.void
-                : Effect.fail(gatewayError(new ModelNotAllowed({ model: forbidden })))
-            return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
-          }
+        whitelist: ({ caller, model, native, trace }) => {
+          const isForbidden = (name: string) => !allowsModel(caller.key.allowedModels, name)
+          const forbidden = isForbidden(model) ? model : native?.models.find(isForbidden)
+          return stagedNow(trace, "tollgate.policy.whitelist", () =>
+            forbidden === undefined ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model: forbidden })))
+          )
+        }
       })
     })
   )

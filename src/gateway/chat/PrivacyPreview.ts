@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
+import { withScope } from "../../domain/OnClose.ts"
 import { type KeyPrivacy } from "../../domain/Privacy.ts"
 import { countsOf, type Finding } from "../privacy/Masking.ts"
 import { PrivacyGuard, unsearched } from "../privacy/PrivacyGuard.ts"
@@ -51,7 +52,8 @@ export class PrivacyPreview extends Context.Service<
       const of = Effect.fnUntraced(function* ({ caller, entities, messages, mode, note, text }: PreviewQuery) {
         const nowMs = yield* Clock.currentTimeMillis
         const arrival = { generationId: ids.next("prv", nowMs), caller, tokens: 0, trace: null, note }
-        const result = yield* policy.rateLimit(arrival)(() => guard.search({ text, messages }, entities))
+        yield* withScope((scope) => policy.rateLimit({ ...arrival, scope }))
+        const result = yield* guard.search({ text, messages }, entities)
         if (result === null) return yield* unsearched
         return {
           maskedText: result.value.text,

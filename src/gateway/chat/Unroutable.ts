@@ -1,7 +1,9 @@
 /** The error of a request that no provider can answer. */
 import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
+import { type ProviderPreferences } from "../../domain/Chat.ts"
 import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvider } from "../../domain/Errors.ts"
 import { type PromptTokens } from "../../domain/PromptTokens.ts"
+import { type Model } from "../routing/Catalog.ts"
 
 /**
  * The error of a model that exists but has no candidate. A prompt too long for every provider is
@@ -25,4 +27,22 @@ export const unroutable = (
     )
   }
   return gatewayError(new NoEligibleProvider({ model, excluded }))
+}
+
+/**
+ * Names in `order` and `only` that no provider has. They are shown to the client and not recorded.
+ */
+export const unknownProviders = (
+  models: ReadonlyArray<Model>,
+  preferences: ProviderPreferences | null,
+  model: string
+): ReadonlyArray<Exclusion> => {
+  const known = new Set(models.flatMap(({ candidates }) => candidates.map(({ provider }) => provider.slug)))
+  const named = [
+    ...(preferences?.allow_fallbacks === false ? (preferences.order ?? []) : []),
+    ...(preferences?.only ?? [])
+  ]
+  return [...new Set(named)]
+    .filter((slug) => !known.has(slug))
+    .map((slug) => ({ slug, model, reason: "unknown_provider" }))
 }

@@ -68,13 +68,13 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Runs `next`, or replays the reply of the first request. Without a key, `next` runs as it is.
+     * Runs `next`, or replays the reply of the first request. Without a key it is `next()`.
      */
     readonly once: <A, Kept extends KeptReply>(
       plan: RequestPlan,
       sent: SentKey | null,
-      form: ReplyForm<A, Kept>
-    ) => <R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+      form: () => ReplyForm<A, Kept>
+    ) => <R>(next: () => Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
   }
 >()("tollgate/gateway/idempotency/Idempotency") {
   static readonly layer = (options: IdempotencyOptions) =>
@@ -182,7 +182,7 @@ export class Idempotency extends Context.Service<
 
         return Idempotency.of({
           once: (plan, sent, form) => (next) =>
-            sent === null || !options.enabled ? next : once(plan, sent, form)(next)
+            sent === null || !options.enabled ? next() : once(plan, sent, form())(Effect.suspend(next))
         })
       })
     )

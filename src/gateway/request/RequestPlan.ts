@@ -66,11 +66,6 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly trace: RequestTrace | null
 }
 
-export const withOrigin = <Request>(
-  plan: RequestPlan<Request>,
-  origin: RequestOrigin | undefined
-): RequestPlan<Request> => (origin === undefined ? plan : { ...plan, origin })
-
 /** The candidate with these names. */
 export const findCandidate = (
   { ranked }: Pick<RequestPlan<unknown>, "ranked">,

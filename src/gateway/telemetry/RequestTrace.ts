@@ -207,6 +207,17 @@ export const staged = <A, E, R>(
   after?: (value: A) => SpanAttributes
 ): Effect.Effect<A, E, R> => (trace === null ? self : trace.stage(name, self, after))
 
+/**
+ * The same for a stage that may run as its effect is built: without a trace it is built, and may
+ * run, at once.
+ */
+export const stagedNow = <A, E, R>(
+  trace: RequestTrace | null,
+  name: string,
+  build: () => Effect.Effect<A, E, R>,
+  after?: (value: A) => SpanAttributes
+): Effect.Effect<A, E, R> => (trace === null ? build() : trace.stage(name, Effect.suspend(build), after))
+
 const annotate = (span: Tracer.Span, attributes: SpanAttributes): void => {
   for (const [name, value] of Object.entries(attributes)) if (value !== null) span.attribute(name, value)
 }

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { Cache, type CacheEntry, type Lookup } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
+import { withScope } from "../../../src/domain/OnClose.ts"
 import { type CacheControl } from "../../../src/gateway/request/CacheControl.ts"
 import { type PlanOptions, planWith, requestWith } from "../plans.ts"
 import { saying } from "../scripts.ts"
@@ -19,7 +20,9 @@ const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "t
 const look = (options: PlanOptions = {}, control: CacheControl = "use") =>
   Effect.flatMap(Cache, (cache) => {
     const plan = planWith(options)
-    return Effect.flatMap(cache.keyOf(plan, control), (name) => cache.lookup(name, control, plan))
+    return Effect.flatMap(cache.keyOf(plan, control), (name) =>
+      withScope((scope) => cache.lookup(name, control, plan, scope))
+    )
   })
 
 /** The answer that the process has in memory. */
@@ -31,14 +34,14 @@ const asked = (options: PlanOptions = {}, control: CacheControl = "use", content
   Effect.scoped(
     Effect.gen(function* () {
       const found = yield* look(options, control)
-      if (found._tag === "Miss") yield* content === null ? found.fail : found.store(entry(content))
+      if (found._tag === "Miss") yield* content === null ? found.fail() : found.store(entry(content))
       return found._tag === "Hit" ? found.entry.reply.choices[0]?.message.content : found._tag
     })
   )
 
 const storing = (found: Lookup, content = "Hello") =>
   found._tag === "Miss" ? found.store(entry(content)) : Effect.die("no miss")
-const failing = (found: Lookup) => (found._tag === "Miss" ? found.fail : Effect.die("no miss"))
+const failing = (found: Lookup) => (found._tag === "Miss" ? found.fail() : Effect.die("no miss"))
 
 it.effect("a stored answer is served again, in any order of members", () =>
   Effect.gen(function* () {

@@ -7,6 +7,7 @@ import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import { Cache } from "../../../src/gateway/cache/Cache.ts"
+import { withScope } from "../../../src/domain/OnClose.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { sharedSecrets } from "../../support/SharedSecrets.ts"
@@ -32,10 +33,13 @@ const asked = Effect.fnUntraced(function* (
   landing: Effect.Effect<string | null>
 ) {
   const plan = planWith({ key: { id }, request: requestWith() })
-  const found = yield* cache.lookup(yield* cache.keyOf(plan, "use"), "use", plan)
+  const name = yield* cache.keyOf(plan, "use")
+  const found = yield* withScope((scope) => cache.lookup(name, "use", plan, scope))
   if (found._tag !== "Miss") return found._tag
   const content = yield* landing
-  yield* content === null ? found.fail : found.store({ provider: "alpha", model: "test/small", reply: saying(content) })
+  yield* content === null
+    ? found.fail()
+    : found.store({ provider: "alpha", model: "test/small", reply: saying(content) })
   return found._tag
 }, Effect.scoped)
 

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
+import { withScope } from "../../../src/domain/OnClose.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { type Caller } from "../../../src/gateway/request/Caller.ts"
 import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
@@ -31,14 +32,15 @@ const passed = (options: Passing = {}) =>
     const given = meteredWith(rest, { note })
     const caller = { ...given.plan.caller, owner, limits: { ...tier, ...limits } }
     const request = { ...given, plan: { ...given.plan, caller } }
-    const reached = Effect.succeed("reached").pipe(
-      policy.whitelist(request.plan),
-      policy.budget(request),
-      policy.tokens(request)
-    )
     const { generationId } = request.plan
     const outcome = yield* Effect.result(
-      policy.rateLimit({ caller, generationId, note, tokens: 0, trace: null })(() => reached)
+      Effect.gen(function* () {
+        yield* withScope((scope) => policy.rateLimit({ caller, generationId, note, tokens: 0, trace: null, scope }))
+        yield* policy.tokens(request)
+        yield* policy.budget(request)
+        yield* policy.whitelist(request.plan)
+        return "reached"
+      })
     )
     return { metadata, request, outcome: outcome._tag === "Success" ? outcome.success : outcome.failure.reason }
   })
@@ -281,8 +283,9 @@ it.effect("an admission with a bound that does not fit takes no tokens yet", () 
     const { note } = new MetadataRecorder()
     const caller = { ...meteredWith().plan.caller, limits: tier }
     const arriving = (generationId: string, tokens: number, isBound: boolean) =>
-      policy.rateLimit({ caller, generationId, note, tokens, isBound, trace: null })((_, taken) =>
-        Effect.succeed(taken)
+      Effect.map(
+        withScope((scope) => policy.rateLimit({ caller, generationId, note, tokens, isBound, trace: null, scope })),
+        ({ taken }) => taken
       )
     assert.strictEqual(yield* arriving("gen_1", 700, true), 700)
     assert.strictEqual(yield* arriving("gen_2", 700, true), 0)
