@@ -91,7 +91,8 @@ const checkLayers = (file: SourceFile): Array<Breach> => {
 
 /** Reads of the environment, by `process.env`, `node:process` or Effect's Config. */
 const checkEnvironment = (file: SourceFile, zone: Zone): Array<Breach> => {
-  if (zone.name === "Settings") return []
+  // The launcher passes the environment on.
+  if (zone.name === "Settings" || zone.name === "launcher") return []
   const breaches: Array<Breach> = []
   const report = (line: number, what: string) =>
     breaches.push({

@@ -184,6 +184,13 @@ export const zones: ReadonlyArray<Zone> = [
     because: "a command calls the gateway as a client; by itself it only reads settings, checks servers and launches"
   },
   {
+    name: "launcher",
+    files: /^launcher\//,
+    mayImport: /^cli\/main\.ts$/,
+    packages: /^node:/,
+    because: "it loads in Nodes that are too old for the rest, and starts the rest"
+  },
+  {
     name: "http",
     files: /^http\//,
     mayImport: /^(?:api|gateway|domain)\//,

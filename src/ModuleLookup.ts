@@ -14,7 +14,7 @@ const effect = /\/node_modules\/(?:effect|@effect\/[^/]+)\/dist\//
 const formatOf = (specifier: string, parent: string): string | null => {
   if (!specifier.startsWith(".")) return null
   if (specifier.endsWith(".ts")) return parent.startsWith(own) ? "module-typescript" : null
-  return specifier.endsWith(".js") && effect.test(parent) ? "module" : null
+  return specifier.endsWith(".js") && (effect.test(parent) || parent.startsWith(own)) ? "module" : null
 }
 
 export const rememberModules = (): void => {

@@ -125,6 +125,9 @@ const sampleModel = (providers: ReadonlyArray<ProviderConfig>): string => {
   return cheapest?.id ?? "mock/echo"
 }
 
+/** How a person calls the command line: of the sources, or of the npm package. */
+const commandLine = import.meta.url.endsWith(".ts") ? "./scripts/tollgate" : "npx tollgate"
+
 /** The banner for a person. Its lines work when pasted into a shell. */
 export const bannerText = ({ adminKeyFile, consoleUrl, firstKeyFile, mailbox, providers, url }: Shown): string => {
   const body = (more: string) =>
@@ -133,7 +136,7 @@ export const bannerText = ({ adminKeyFile, consoleUrl, firstKeyFile, mailbox, pr
     `curl ${options}"$TOLLGATE_URL/v1/chat/completions" -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" -d ${body(more)}`
   const key =
     firstKeyFile === null
-      ? "export TOLLGATE_API_KEY=   # the first key is revoked: make one with ./scripts/tollgate keys create"
+      ? `export TOLLGATE_API_KEY=   # the first key is revoked: make one with ${commandLine} keys create`
       : `export TOLLGATE_API_KEY=$(cat '${firstKeyFile}')   # 5 USD a month`
   return `
   tollgate is ready: ${whoAnswers(providers)}

@@ -61,15 +61,20 @@ const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
   }
 })
 
+/** Windows has no SIGHUP that a process can handle: there `kill` ends the process. */
+const canHangUp = process.platform !== "win32"
+
 /** In a worker: has all workers read the settings file again. */
-export const hangUpOthers = Effect.sync(() => void (cluster.isWorker && process.kill(process.ppid, "SIGHUP")))
+export const hangUpOthers = Effect.sync(
+  () => void (canHangUp && cluster.isWorker && process.kill(process.ppid, "SIGHUP"))
+)
 
 const forwardHangup = Effect.acquireRelease(
   Effect.sync(() => {
     const forward = () => {
       for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGHUP")
     }
-    process.on("SIGHUP", forward)
+    if (canHangUp) process.on("SIGHUP", forward)
     return forward
   }),
   (forward) => Effect.sync(() => process.off("SIGHUP", forward))

@@ -34,6 +34,12 @@ export const commandLineVariables: Effect.Effect<CommandLineVariables> = Effect.
   }
 })
 
+/** Sets `TOLLGATE_PORT` for a gateway that this process is about to start. */
+export const listenOn = (port: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    process.env["TOLLGATE_PORT"] = String(port)
+  })
+
 /** Where the clients of a gateway keep their settings, by their own variables. */
 export interface ClientDirectories {
   readonly claude: string

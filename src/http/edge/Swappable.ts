@@ -62,13 +62,16 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
   return { app, swap } satisfies Swappable<E>
 })
 
-/** Runs `action` at every SIGHUP, one at a time. */
+/**
+ * Runs `action` at every SIGHUP, one at a time. On Windows that signal is the end of the console,
+ * so nothing listens there.
+ */
 export const onHangup = (action: Effect.Effect<void>) =>
   Stream.callback<void>((queue) =>
     Effect.acquireRelease(
       Effect.sync(() => {
         const heard = () => Queue.offerUnsafe(queue, undefined)
-        process.on("SIGHUP", heard)
+        if (process.platform !== "win32") process.on("SIGHUP", heard)
         return heard
       }),
       (heard) => Effect.sync(() => process.off("SIGHUP", heard))

