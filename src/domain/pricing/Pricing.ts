@@ -31,9 +31,7 @@ export const tierFactor = ({ serviceTiers = {} }: Pricing, tier: string): number
 
 /** The prices for a prompt of this length in a service tier. */
 export const pricesFor = (pricing: Pricing, promptTokens: number, serviceTier?: string): Prices => {
-  const tier = pricing.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens)
-  const { cachedPrompt, completion, prompt, rare } = tier ?? pricing
-  const listed = { prompt, completion, cachedPrompt, ...(rare === undefined ? {} : { rare }) }
+  const listed: Prices = pricing.tiers?.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens) ?? pricing
   if (serviceTier === undefined) return listed
   const factor = tierFactor(pricing, serviceTier)
   if (factor === 1) return listed
@@ -92,25 +90,20 @@ export const priceOf = (name: UsageClass, prices: Prices): PicoUsdPerToken => {
   return isCallClass(name) && most > 0 ? Math.max(DEAREST_FEE, prices.rare?.request ?? 0) : most
 }
 
-interface Lines {
-  readonly all: Array<BillLine>
-  /** Adds a line and answers its amount. */
-  readonly add: (name: UsageClass, quantity: number) => NanoUsd
-}
-
-const linesAt = (prices: Prices, isAssumed: boolean): Lines => {
-  const all: Array<BillLine> = []
-  return {
-    all,
-    add: (name, quantity) => {
-      if (quantity === 0) return 0
-      const price = priceOf(name, prices)
-      const nano = costOf(quantity, price)
-      const assumed = ownPrice(name, prices) === null || (isAssumed && !isCallClass(name))
-      all.push({ class: name, quantity, price, nano, ...(assumed ? { assumed } : {}) })
-      return nano
-    }
-  }
+/** Adds a line and answers its amount. */
+const addLine = (
+  lines: Array<BillLine>,
+  prices: Prices,
+  isAssumed: boolean,
+  name: UsageClass,
+  quantity: number
+): NanoUsd => {
+  if (quantity === 0) return 0
+  const price = priceOf(name, prices)
+  const nano = costOf(quantity, price)
+  const line = { class: name, quantity, price, nano }
+  lines.push(ownPrice(name, prices) === null || (isAssumed && !isCallClass(name)) ? { ...line, assumed: true } : line)
+  return nano
 }
 
 /**
@@ -123,7 +116,8 @@ export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number):
   const prices = pricesFor(pricing, promptTokens, serviceTier)
   const isAssumed =
     serviceTier !== undefined && !isStandardTier(serviceTier) && !Object.hasOwn(pricing.serviceTiers ?? {}, serviceTier)
-  const { add, all: lines } = linesAt(prices, isAssumed)
+  const lines: Array<BillLine> = []
+  const add = (name: UsageClass, quantity: number): NanoUsd => addLine(lines, prices, isAssumed, name, quantity)
   // Dear classes first: counts that exceed the whole are cut where they cost least.
   let left = promptTokens
   const share = (tokens: number | undefined): number => {

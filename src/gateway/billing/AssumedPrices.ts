@@ -4,16 +4,20 @@
  */
 import { Effect } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
+import { type BillLine } from "../../domain/pricing/Money.ts"
 
 /** The classes are few, and so are the models; names beyond this are not kept, nor told. */
 const MOST_NAMES = 10_000
 
+const isAssumed = ({ assumed }: BillLine): boolean => assumed === true
+
 export const makeAssumedPriceWarning = () => {
   const told = new Set<string>()
   return ({ cost: { lines }, model, provider }: Generation): Effect.Effect<void> => {
-    const news = lines.flatMap(({ assumed, class: name }) => {
+    if (!lines.some(isAssumed)) return Effect.void
+    const news = lines.filter(isAssumed).flatMap(({ class: name }) => {
       const known = `${provider} ${model} ${name}`
-      if (assumed === undefined || told.has(known) || told.size >= MOST_NAMES) return []
+      if (told.has(known) || told.size >= MOST_NAMES) return []
       told.add(known)
       return [name]
     })

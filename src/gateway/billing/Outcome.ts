@@ -163,18 +163,16 @@ export const generationOf = (
   cost: Cost,
   held: Pick<ReservationReceipt, "reservedNano" | "extendedNano">
 ): Generation => {
-  const pricing = ending.candidate?.offer.pricing ?? freePrices
   const { attempts, charges } = ending.record
-  const last = attempts.at(-1)
   const dropped = leftOutBy(ending.record, ending.candidate)
   return {
     id: plan.generationId,
     keyId: plan.caller.key.id,
     ownerId: plan.caller.key.ownerId,
-    model: ending.candidate?.offer.id ?? last?.model ?? plan.model,
-    provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
+    model: modelOf(plan, ending),
+    provider: providerOf(ending),
     createdAtMs: plan.startedAtMs,
-    usage: charges.length === 0 ? ending.usage : chargedUsage(charges, ending.usage),
+    usage: usageOf(ending),
     usageSource: charges.length === 0 ? ending.usageSource : "counted",
     cost,
     latencyMs: nowMs - plan.startedAtMs,
@@ -188,8 +186,12 @@ export const generationOf = (
     attempts: withEnds(attempts, nowMs - plan.startedAtMs),
     excluded: recordedExclusions(plan.excluded),
     ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
-    price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
-    reservation: { ...held, settledNano: cost.billedNano },
+    price: mainPricesOf(ending),
+    reservation: {
+      reservedNano: held.reservedNano,
+      extendedNano: held.extendedNano,
+      settledNano: cost.billedNano
+    },
     parameters: parametersOf(plan.request),
     ...(plan.masked === undefined ? {} : { masked: plan.masked }),
     ...(plan.origin === undefined ? {} : { request: answeredRequest(plan.origin, plan.streamed, ending) }),
@@ -197,6 +199,18 @@ export const generationOf = (
     ...(ending.record.sticky === null ? {} : { sticky: ending.record.sticky })
   }
 }
+
+/** The model that answered, or else the one that was called last, or else the one asked for. */
+export const modelOf = (plan: RequestPlan, { candidate, record }: Outcome): string =>
+  candidate?.offer.id ?? record.attempts.at(-1)?.model ?? plan.model
+
+/** Empty if no provider was called. */
+export const providerOf = ({ candidate, record }: Outcome): string =>
+  candidate?.provider.slug ?? record.attempts.at(-1)?.provider ?? ""
+
+/** With the tokens of other calls that are charged. */
+export const usageOf = ({ record: { charges }, usage }: Outcome): TokenUsage =>
+  charges.length === 0 ? usage : chargedUsage(charges, usage)
 
 /**
  * A stream runs until the request ends. One that broke off ran until the call that continued it
@@ -213,7 +227,7 @@ const withEnds = (attempts: ReadonlyArray<Attempt>, endMs: number): ReadonlyArra
 const LEFT_STATUS = 499
 const OK_STATUS = 200
 
-const answeredRequest = (
+export const answeredRequest = (
   { endpoint, requestId, statuses }: RequestOrigin,
   streamed: boolean,
   { cancelled, errorType, timeToFirstTokenMs }: Outcome
@@ -225,7 +239,11 @@ const answeredRequest = (
 }
 
 /** The prices of rare classes are on the lines that they made. */
-const mainPrices = ({ cachedPrompt, completion, prompt }: Prices): Prices => ({ prompt, completion, cachedPrompt })
+export const mainPricesOf = ({ candidate, usage: { promptTokens, serviceTier } }: Outcome): Prices => {
+  const pricing = candidate?.offer.pricing ?? freePrices
+  const { cachedPrompt, completion, prompt } = pricesFor(pricing, promptTokens, serviceTier)
+  return { prompt, completion, cachedPrompt }
+}
 
 /**
  * The name of an unknown model is the client's text. It is shown to the client and not recorded.

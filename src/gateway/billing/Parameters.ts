@@ -28,7 +28,7 @@ const shown = [
   "encoding_format"
 ]
 /** Members of members, as `provider.sort`. */
-const inner: Readonly<Record<string, ReadonlyArray<string>>> = {
+const inner = {
   provider: ["sort", "allow_fallbacks", "data_collection"],
   reasoning: ["effort", "max_tokens", "exclude"],
   thinking: ["type", "budget_tokens"],
@@ -37,23 +37,38 @@ const inner: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** Lists, of which the receipt shows the length. */
 const counted = ["messages", "tools", "models"]
 
+/** How a member of a request is shown. */
+type Form = "value" | "length" | ReadonlyArray<{ readonly member: string; readonly shownAs: string }>
+
+const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
+  ...shown.map((name) => [name, "value"] as const),
+  ...counted.map((name) => [name, "length"] as const),
+  ...Object.entries(inner).map(
+    ([name, members]) => [name, members.map((member) => ({ member, shownAs: `${name}.${member}` }))] as const
+  )
+])
+
 /** A word of an option, which no prompt fits in. */
 const word = /^[a-z][a-z_]{0,23}$/
 
+const isShown = (value: unknown): value is string | number | boolean =>
+  typeof value === "boolean" ||
+  (typeof value === "number" && Number.isFinite(value)) ||
+  (typeof value === "string" && word.test(value))
+
 export const parametersOf = (request: object): Parameters => {
   const found: Record<string, string | number | boolean> = {}
-  const add = (name: string, value: unknown): void => {
-    if (typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))) found[name] = value
-    else if (typeof value === "string" && word.test(value)) found[name] = value
-  }
-  const member = (of: unknown, name: string): unknown => (Predicate.hasProperty(of, name) ? of[name] : undefined)
-  for (const name of shown) add(name, member(request, name))
-  for (const [name, members] of Object.entries(inner)) {
-    for (const one of members) add(`${name}.${one}`, member(member(request, name), one))
-  }
-  for (const name of counted) {
-    const list = member(request, name)
-    if (Array.isArray(list)) found[name] = list.length
+  for (const name in request) {
+    const form = forms.get(name)
+    if (form === undefined) continue
+    const value: unknown = Reflect.get(request, name)
+    if (form === "value") {
+      if (isShown(value)) found[name] = value
+    } else if (form === "length") {
+      if (Array.isArray(value)) found[name] = value.length
+    } else if (Predicate.isObject(value)) {
+      for (const { member, shownAs } of form) if (isShown(value[member])) found[shownAs] = value[member]
+    }
   }
   return found
 }

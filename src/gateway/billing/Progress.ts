@@ -4,7 +4,17 @@
  */
 import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type Progress } from "../../store/ledger/Ledger.ts"
-import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
+import {
+  answeredRequest,
+  costFor,
+  countedUsage,
+  mainPricesOf,
+  modelOf,
+  noUsage,
+  type Outcome,
+  providerOf,
+  usageOf
+} from "./Outcome.ts"
 import { type Origin } from "../request/Answer.ts"
 import { interruptedCalls } from "./ClientDisconnect.ts"
 import { noAttempts } from "../request/AttemptRecord.ts"
@@ -55,28 +65,22 @@ export const progressOf = (
   const ending = soFar ?? initialOutcome(plan)
   const cost = costFor(ending, markup)
   const uncharged = plan.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
-  const { latencyMs, model, price, provider, request, streamed, timeToFirstTokenMs, usage } = generationOf(
-    plan,
-    ending,
-    nowMs,
-    cost,
-    { reservedNano: heldNano, extendedNano: 0 }
-  )
+  const usage = usageOf(ending)
   // Without the discount. A cache hit costs nothing.
   const promptNano = Math.min(Math.max(0, cost.promptNano - cost.cacheDiscountNano), cost.totalNano)
   return {
-    provider,
-    model,
-    streamed,
+    provider: providerOf(ending),
+    model: modelOf(plan, ending),
+    streamed: plan.streamed,
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     promptNano,
     completionNano: cost.totalNano - promptNano,
     markupNano: cost.markupNano - uncharged,
     lines: cost.lines,
-    latencyMs,
-    timeToFirstTokenMs,
-    price,
-    ...(request === undefined ? {} : { request })
+    latencyMs: nowMs - plan.startedAtMs,
+    timeToFirstTokenMs: ending.timeToFirstTokenMs,
+    price: mainPricesOf(ending),
+    ...(plan.origin === undefined ? {} : { request: answeredRequest(plan.origin, plan.streamed, ending) })
   }
 }

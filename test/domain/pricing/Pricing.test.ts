@@ -146,8 +146,8 @@ it("a long prompt's tier prices all of the request, its cached tokens too", () =
     (promptTokens) => priceUsage({ promptTokens, completionTokens: 10, cachedTokens: 100 }, pricing, 0).totalNano
   )
   assert.deepStrictEqual(costs, [50_000 + 20_000, 202_000 + 30_000, 400_000 + 30_000, 504_000 + 50_000])
-  assert.deepStrictEqual(pricesFor(pricing, 201), { prompt: 4_000_000, completion: 5_000_000, cachedPrompt: 1_000_000 })
-  assert.deepStrictEqual(pricesFor(pricing, 1), { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 500_000 })
+  assert.deepInclude(pricesFor(pricing, 201), { prompt: 4_000_000, completion: 5_000_000, cachedPrompt: 1_000_000 })
+  assert.deepInclude(pricesFor(pricing, 1), { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 500_000 })
   const saved = savedCost({ promptTokens: 101, completionTokens: 10, cachedTokens: 0 }, pricing)
   assert.deepInclude(saved, { cacheDiscountNano: 202_000 + 30_000, billedNano: 0 })
 })
