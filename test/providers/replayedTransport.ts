@@ -30,11 +30,11 @@ export const replay = ({
     const text = Buffer.concat([...chunks]).toString("utf8")
     return {
       post: (body) => {
-        onSend?.(path, body)
+        onSend?.(path, body.toString())
         return failure === undefined ? Effect.succeed({ status, headers, text }) : Effect.fail(failure)
       },
       open: (body) => {
-        onSend?.(path, body)
+        onSend?.(path, body.toString())
         let at = 0
         return Effect.succeed({
           status,

@@ -13,7 +13,7 @@ import { type Turns } from "../Turns.ts"
 export const PIECE_CHARACTERS = 65_536
 
 /** Strings of at least this length are pieces of their own. */
-export const LONG_CHARACTERS = 1_024
+export const LONG_CHARACTERS = 512
 
 /**
  * Each entry and member counts as this many additional characters, because empty ones cost time

@@ -1,7 +1,8 @@
 /**
  * Counts values, members per object and depth of a JSON text while its bytes arrive, so that a body
  * that would block the process is refused before it is parsed. It also detects numbers with more
- * digits than a double keeps. It does not check whether the text is valid JSON.
+ * digits than a double keeps, and notes where the long members of the outermost object are. It does
+ * not check whether the text is valid JSON.
  */
 import { MAX_DEPTH } from "./Json.ts"
 
@@ -17,6 +18,19 @@ export const MAX_MEMBERS = 20_000
 const LONG_DIGITS = 16
 /** Most values of a text with such a number, because it takes ten times as long to parse. */
 export const MAX_EXACT_VALUES = 150_000
+
+/** The place of a shorter member is not noted, in bytes. */
+export const LONG_MEMBER_BYTES = 4_096
+
+/** The place of a list or object that is a member of the outermost object, in bytes. */
+export interface LongMember {
+  readonly nameFrom: number
+  readonly nameTo: number
+  readonly from: number
+  readonly to: number
+  /** The commas and opening brackets in it. */
+  readonly marks: number
+}
 
 /** The limit that a text exceeds. */
 export type Excess = "depth" | "values" | "members" | "exact"
@@ -46,6 +60,24 @@ export class JsonShape {
   /** Digits of the current number; negative after its decimal point. */
   #digits = 0
   #mostValues = MAX_VALUES
+  /** The bytes before the current chunk. */
+  #before = 0
+  /** Of the outermost object: its last string, and the list or object that is open in it. */
+  #nameFrom = 0
+  #nameTo = 0
+  #openFrom = 0
+  #openMarks = 0
+  readonly #long: Array<LongMember> = []
+
+  /** The long members of the outermost object, also those whose name comes again. */
+  get longMembers(): ReadonlyArray<LongMember> {
+    return this.#long
+  }
+
+  /** The number of members of the outermost object, if the text is one and not empty. */
+  get members(): number {
+    return this.#members[1] ?? 0
+  }
 
   /** Whether a number outside of strings has more digits than a double keeps. */
   get hasLongNumber(): boolean {
@@ -69,6 +101,7 @@ export class JsonShape {
       switch (byte) {
         case QUOTE:
           this.#inString = true
+          if (this.#depth === 1) this.#nameFrom = this.#before + at
           break
         case COMMA:
           this.#values++
@@ -77,22 +110,40 @@ export class JsonShape {
         case OPEN_LIST:
           this.#values++
           if (++this.#depth > MAX_DEPTH) return "depth"
+          if (this.#depth === 2) this.#open(at)
           this.#members[this.#depth] = -MAX_VALUES
           break
         case OPEN_OBJECT:
           this.#values++
           if (++this.#depth > MAX_DEPTH) return "depth"
+          if (this.#depth === 2) this.#open(at)
           this.#members[this.#depth] = 1
           break
         case CLOSE_LIST:
         case CLOSE_OBJECT:
+          if (this.#depth === 2) this.#close(at)
           if (this.#depth > 0) this.#depth--
           break
         default:
       }
       if (this.#values > this.#mostValues) return this.hasLongNumber ? "exact" : "values"
     }
+    this.#before += bytes.length
     return null
+  }
+
+  /** Notes the begin of a member of the outermost object, whose bracket is before `at`. */
+  #open(at: number): void {
+    this.#openFrom = this.#before + at - 1
+    this.#openMarks = this.#values - 1
+  }
+
+  #close(at: number): void {
+    const to = this.#before + at
+    const from = this.#openFrom
+    if (to - from < LONG_MEMBER_BYTES) return
+    const marks = this.#values - this.#openMarks
+    this.#long.push({ nameFrom: this.#nameFrom, nameTo: this.#nameTo, from, to, marks })
   }
 
   /**
@@ -115,7 +166,10 @@ export class JsonShape {
     const escapes = first === from && this.#escapes ? !isOdd : isOdd
     this.#escapes = quote === -1 && escapes
     if (quote === -1) return end
-    if (!escapes) this.#inString = false
+    if (!escapes) {
+      this.#inString = false
+      if (this.#depth === 1) this.#nameTo = this.#before + quote
+    }
     return quote + 1
   }
 }

@@ -22,6 +22,7 @@ import {
 } from "../../domain/Errors.ts"
 import { Load, type LoadLimits, type Share } from "../../gateway/process/Load.ts"
 import { type Excess, JsonShape } from "../../domain/json/JsonShape.ts"
+import { type SentBody } from "../../domain/json/SentText.ts"
 
 export interface BodyLimits {
   /** Limit of every body. */
@@ -34,12 +35,12 @@ export interface BodyLimits {
 type Request = HttpServerRequest.HttpServerRequest
 type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 
-/**
- * The text of a body. `hasLongNumber`: a number in the JSON has more digits than a double keeps.
- */
 export interface BodyText {
   readonly text: string
+  /** A number in the JSON has more digits than a double keeps. */
   readonly hasLongNumber: boolean
+  /** The body as it came, if a long part of it may be sent on so. */
+  readonly sent?: SentBody | null
 }
 
 /** A body as text, or the limit of JSON that it exceeds. */
@@ -223,11 +224,11 @@ class BodyRead {
   readonly #onEnd = (): void => {
     const [first] = this.#chunks
     const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks)
-    const { hasLongNumber } = this.#shape
+    const shape = this.#shape
     this.#end(
       bytes.length > LARGE_BYTES
-        ? Effect.flatMap(this.#shared.turns.next, () => bodyOf(bytes, hasLongNumber))
-        : bodyOf(bytes, hasLongNumber)
+        ? Effect.flatMap(this.#shared.turns.next, () => bodyOf(bytes, shape))
+        : bodyOf(bytes, shape)
     )
   }
 
@@ -242,8 +243,14 @@ class BodyRead {
   }
 }
 
-const bodyOf = (bytes: Buffer, hasLongNumber: boolean): Effect.Effect<Body, GatewayError> =>
-  isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8
+const bodyOf = (
+  bytes: Buffer,
+  { hasLongNumber, longMembers, members }: JsonShape
+): Effect.Effect<Body, GatewayError> => {
+  if (!isUtf8(bytes)) return notUtf8
+  const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, longMembers, members }
+  return Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber, sent })
+}
 
 /** Decodes UTF-8, and removes a byte order mark. */
 const textOf = (bytes: Buffer): string => {

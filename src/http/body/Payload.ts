@@ -6,6 +6,7 @@ import { Effect, Result, Schema, SchemaParser, type SchemaAST, type SchemaIssue 
 import { type HttpServerRequest } from "effect/http"
 import { type ValidationError } from "../../api/Failure.ts"
 import { parseExactly, parseJson } from "../../domain/json/Json.ts"
+import { keepTexts } from "../../domain/json/SentText.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { type BodyText } from "./Body.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
@@ -13,6 +14,7 @@ import { validationResponse } from "../errors/ErrorResponse.ts"
 import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
 import { type Beyond, jsonFault, schemaFaults } from "./JsonBody.ts"
 import { pausing } from "./PausingCodec.ts"
+import { plainMembers } from "./PlainMembers.ts"
 
 /**
  * Longer bodies are decoded in turns. A shorter one takes some milliseconds at most, whatever its
@@ -42,13 +44,20 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       return schemaFaults(value, firstFaults(codec, decodeOptions, value, issue), beyond)
     }
 
+    const plain = plainMembers(payload.ast)
+    const withTexts = ({ sent }: BodyText, parsed: unknown, decoded: S["Type"]) => {
+      if (sent) keepTexts(sent, parsed, decoded, plain)
+      return decoded
+    }
+
     const inTurns = Effect.fnUntraced(function* (body: BodyText) {
       // Joining the body took a turn.
       yield* turns.next
       const value = valueOf(body)
       if (value === undefined) return yield* Effect.fail([jsonFault(body.text)])
       yield* turns.next
-      return yield* Effect.mapError(slowly(value), (issue) => faultsOf(body, value, issue))
+      const decoded = yield* Effect.mapError(slowly(value), (issue) => faultsOf(body, value, issue))
+      return withTexts(body, value, decoded)
     })
 
     return (body) => {
@@ -57,7 +66,7 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       if (value === undefined) return Effect.fail([jsonFault(body.text)])
       const decoded = atOnce(value)
       return Result.isSuccess(decoded)
-        ? Effect.succeed(decoded.success)
+        ? Effect.succeed(withTexts(body, value, decoded.success))
         : Effect.fail(faultsOf(body, value, decoded.failure))
     }
   })

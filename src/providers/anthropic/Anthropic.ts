@@ -15,7 +15,7 @@ import { faultOf } from "../wire/Faults.ts"
 import { countOf, type JsonRecord } from "../wire/Json.ts"
 import { type NativeEvents } from "../wire/NativeEvents.ts"
 import { nativeRefusals } from "../wire/NativeRefusals.ts"
-import { type CallHeaders, type Transport } from "../transport/Transport.ts"
+import { type CallBody, type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { refineReason } from "./Errors.ts"
 import { thoughtMaker } from "./Model.ts"
 import { countBody, nativeBody, nativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
@@ -29,7 +29,7 @@ const API_VERSION = "2023-06-01"
 /** A request as it is sent. `events`: null for a request that was translated. */
 interface Lowered {
   readonly asked: RequestFacts
-  readonly body: string
+  readonly body: CallBody
   readonly headers?: CallHeaders
   readonly events: NativeEvents | null
 }

@@ -9,9 +9,10 @@ import { type ChatReply, type Members } from "../../domain/Chat.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { carried, detailOf } from "../../domain/ThoughtCarrier.ts"
 import { Malformed } from "../Provider.ts"
-import { type CallHeaders } from "../transport/Transport.ts"
+import { type CallBody, type CallHeaders } from "../transport/Transport.ts"
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
 import { NativeEvents } from "../wire/NativeEvents.ts"
+import { sameList, sentJson } from "../wire/SentJson.ts"
 import { encryptedThought, ownThoughts, type ThoughtMaker, thoughtSignature, UNNAMED_FORMAT } from "../wire/Thoughts.ts"
 
 /** Members of a request that the gateway reads, and the API does not know. */
@@ -32,10 +33,10 @@ export interface NativeFacts {
 export const nativeBody = (
   { body }: NativeRequest,
   { config, limitTokens, maker, offer, stream }: NativeFacts
-): string => {
+): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
   const limit = limitTokens ?? body["max_tokens"]
-  return JSON.stringify({
+  return sentJson({
     ...promptOf(kept, maker),
     ...fallbacksOf(body["fallbacks"], config),
     ...thinkingOf(body, limit),
@@ -46,14 +47,18 @@ export const nativeBody = (
 }
 
 /** The body of `count_tokens`: the prompt alone. */
-export const countBody = ({ body }: NativeRequest, { maker, offer }: Pick<NativeFacts, "maker" | "offer">): string => {
+export const countBody = (
+  { body }: NativeRequest,
+  { maker, offer }: Pick<NativeFacts, "maker" | "offer">
+): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
-  return JSON.stringify({ ...promptOf(kept, maker), model: offer.upstream })
+  return sentJson({ ...promptOf(kept, maker), model: offer.upstream })
 }
 
 const promptOf = (body: Members, maker: ThoughtMaker): Members => {
   const messages = jsonRecordsOf(body["messages"])
-  return { ...body, messages: messages.flatMap((message) => ownMessage(message, maker)) }
+  const own = messages.flatMap((message) => ownMessage(message, maker))
+  return { ...body, messages: sameList(Array.isArray(body["messages"]) ? body["messages"] : [], own) }
 }
 
 /** A turn of thoughts of others alone is left out, because the API takes no empty turns. */

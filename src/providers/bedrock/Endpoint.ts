@@ -9,7 +9,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { awsKeys, bedrockRegion } from "../presets/BedrockRegion.ts"
 import { headerOf } from "../transport/Headers.ts"
-import { type CallHeaders, type Endpoint, type Transport } from "../transport/Transport.ts"
+import { type CallBody, type CallHeaders, type Endpoint, type Transport } from "../transport/Transport.ts"
 
 /** Used if the region is not configured. */
 const FALLBACK_REGION = "us-east-1"
@@ -27,11 +27,11 @@ export const bedrockEndpoints = (
   const cache = new Map<string, ArrayBuffer>()
   const region = bedrockRegion(config) ?? FALLBACK_REGION
 
-  const signerOf = (path: string): ((body: string) => Effect.Effect<CallHeaders>) => {
+  const signerOf = (path: string): ((body: CallBody) => Effect.Effect<CallHeaders>) => {
     if (keys === null) return () => Effect.succeed({})
     const url = new URL(sent.baseUrl + path)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    return Effect.fnUntraced(function* (body: string) {
+    return Effect.fnUntraced(function* (body: CallBody) {
       const nowMs = yield* Clock.currentTimeMillis
       const datetime = new Date(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, "")
       const signer = new AwsV4Signer({

@@ -6,6 +6,7 @@
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
+import { sameList } from "../wire/SentJson.ts"
 import { effortOf, type ReasoningAsked, reasoningAsked } from "../wire/ReasoningAsked.ts"
 import { withoutCacheControl } from "./Messages.ts"
 import { type Vendor } from "./Vendor.ts"
@@ -45,6 +46,9 @@ const openAiMembers = (members: JsonRecord): JsonRecord => {
   const { cache_control: _control, session_id, tools, top_k: _topK, ...rest } = members
   if (typeof session_id === "string") rest["prompt_cache_key"] ??= session_id
   if (Array.isArray(tools))
-    rest["tools"] = tools.map((tool: unknown) => (isJsonRecord(tool) ? withoutCacheControl(tool) : tool))
+    rest["tools"] = sameList<unknown>(
+      tools,
+      tools.map((tool: unknown) => (isJsonRecord(tool) ? withoutCacheControl(tool) : tool))
+    )
   return rest
 }

@@ -7,6 +7,7 @@ import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
+import { sameList } from "../wire/SentJson.ts"
 import { mediaAfterResults } from "./ToolMedia.ts"
 import { type Vendor } from "./Vendor.ts"
 
@@ -21,14 +22,17 @@ export const messagesFor = (
   const names = vendor === null ? bothNames : vendor.reasoningModels?.test(upstream) === false ? [] : vendor.reasoning
   const common = vendor?.messageMembers?.has("function_call") === false ? inCommonRoles(messages) : messages
   const known = vendor === null || vendor.takesToolMedia === true ? common : mediaAfterResults(common)
-  return known.map((message) => {
-    const sent = withoutForeign(
-      message.role === "assistant" ? assistantFor(withoutSeals(message, slug), vendor, names) : message,
-      vendor
-    )
-    if (message.role === "developer" && vendor?.isOpenAi !== true) return { ...sent, role: "system" }
-    return needsText(sent) ? { ...sent, content: "" } : sent
-  })
+  return sameList<JsonRecord>(
+    known,
+    known.map((message) => {
+      const sent = withoutForeign(
+        message.role === "assistant" ? assistantFor(withoutSeals(message, slug), vendor, names) : message,
+        vendor
+      )
+      if (message.role === "developer" && vendor?.isOpenAi !== true) return { ...sent, role: "system" }
+      return needsText(sent) ? { ...sent, content: "" } : sent
+    })
+  )
 }
 
 /** Members of the gateway's replies that no server of this dialect takes back. */
@@ -107,18 +111,20 @@ const withoutImages = (message: JsonRecord): JsonRecord => {
 
 /** OpenAI caches by itself, and refuses the member by which Anthropic's clients ask for it. */
 export const withoutCacheControl = (value: JsonRecord): JsonRecord => {
-  const { cache_control, ...rest } = value
   const { content } = value
   const isMarked = Array.isArray(content) && content.some((part) => isJsonRecord(part) && "cache_control" in part)
+  if (!isMarked && value["cache_control"] === undefined) return value
+  const { cache_control: _, ...rest } = value
   if (isMarked)
     rest["content"] = content.map((part: unknown) => (isJsonRecord(part) ? withoutCacheControl(part) : part))
-  return isMarked || cache_control !== undefined ? rest : value
+  return rest
 }
 
 /** True for a message that needs no content by its role, and has nothing else to say either. */
-const needsText = ({ content, role, ...rest }: JsonRecord): boolean => {
+const needsText = (message: JsonRecord): boolean => {
+  const { content, role } = message
   if (content !== null && content !== undefined) return false
-  return role === "assistant" ? !told.some((name) => isPresent(rest[name])) : role === "tool" || role === "function"
+  return role === "assistant" ? !told.some((name) => isPresent(message[name])) : role === "tool" || role === "function"
 }
 
 const told = ["tool_calls", "function_call", "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details"]

@@ -2,7 +2,7 @@
  * The OpenAI dialect, which most vendors speak: chat completions, whole and streamed, and
  * embeddings. The request is sent as received, unknown members included, except for the model's
  * name, the members that only the gateway understands, and what the vendor is known to refuse
- * (Vendor.ts, Fit.ts, Messages.ts, Controls.ts).
+ * (Vendor.ts, Fit.ts, Messages.ts, Controls.ts). Long members go in the client's own text.
  *
  * A complete stream has one `End`, one finish reason and one role per choice, and an index per
  * parallel tool call. Cut, empty and erroneous answers fail. Stream.ts and Reply.ts read responses.
@@ -13,11 +13,12 @@ import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, type ProviderReason, type Unsupported } from "../Provider.ts"
+import { type ChatCall, type Provider, type ProviderReason, Unsupported } from "../Provider.ts"
 import { faultOf } from "../wire/Faults.ts"
-import { type Transport } from "../transport/Transport.ts"
+import { type CallBody, type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
+import { sentJson } from "../wire/SentJson.ts"
 import { controlsFor } from "./Controls.ts"
 import { fit } from "./Fit.ts"
 import { messagesFor } from "./Messages.ts"
@@ -88,7 +89,7 @@ const chatBody = (
   } = members
   const limit = outputLimit(request)
   const takesOptions = vendor?.refused?.includes("stream_options") !== true
-  const body = JSON.stringify({
+  const body = sentJson({
     ...rest,
     messages: messagesFor(request.messages, vendor, offer.upstream, config.slug),
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
@@ -100,7 +101,7 @@ const chatBody = (
 }
 
 interface LoweredRequest {
-  readonly body: string
+  readonly body: CallBody
   /** Members of the request that are not in the body. */
   readonly leftOut: ReadonlyArray<string>
 }
@@ -130,7 +131,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   const fault = (reason: ProviderReason) => faultOf(config.slug, reason, key)
 
   /** The body of a call, or the member that the vendor refuses. */
-  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): string | Unsupported => {
+  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): CallBody | Unsupported => {
     const lowered = chatBody(request, offer, config, vendor, stream)
     if (Result.isFailure(lowered)) return lowered.failure
     if (lowered.success.leftOut.length > 0) leftOut?.(lowered.success.leftOut)
@@ -144,7 +145,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     chat: (call) => {
       const { limitMs, request } = call
       const body = lowered(call, false)
-      if (typeof body !== "string") return Effect.fail(fault(body))
+      if (body instanceof Unsupported) return Effect.fail(fault(body))
       return chat.post(body, limitMs ?? config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request), config.slug))),
         Effect.mapError(fault)
@@ -153,7 +154,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     chatStream: (call) => {
       const { limitMs, request } = call
       const body = lowered(call, true)
-      if (typeof body !== "string") return Effect.fail(fault(body))
+      if (body instanceof Unsupported) return Effect.fail(fault(body))
       return openStream(chat, body, {
         makeReader: () => makeReader(request.n ?? 1, callIds(request), config.slug),
         readWhole: (body) => readReply(body, callIds(request), config.slug),

@@ -10,9 +10,10 @@ import { type ChatReply, type Members } from "../../domain/Chat.ts"
 import { type NativeRequest } from "../../domain/Native.ts"
 import { carried, detailOf } from "../../domain/ThoughtCarrier.ts"
 import { Malformed } from "../Provider.ts"
-import { type CallHeaders } from "../transport/Transport.ts"
+import { type CallBody, type CallHeaders } from "../transport/Transport.ts"
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
 import { NativeEvents } from "../wire/NativeEvents.ts"
+import { sameList, sentJson } from "../wire/SentJson.ts"
 import { encryptedThought, ownThoughts } from "../wire/Thoughts.ts"
 import { encryptedOf, FORMAT } from "./Reasoning.ts"
 import { LEAST_OUTPUT_TOKENS } from "./Request.ts"
@@ -29,12 +30,12 @@ export interface NativeFacts {
   readonly stream: boolean
 }
 
-export const nativeBody = ({ body }: NativeRequest, { limitTokens, maker, offer, stream }: NativeFacts): string => {
+export const nativeBody = ({ body }: NativeRequest, { limitTokens, maker, offer, stream }: NativeFacts): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
   const { input } = body
-  return JSON.stringify({
+  return sentJson({
     ...kept,
-    ...(Array.isArray(input) ? { input: jsonRecordsOf(input).flatMap((item) => ownItem(item, maker)) } : {}),
+    ...(Array.isArray(input) ? { input: ownItems(input, maker) } : {}),
     model: offer.upstream,
     ...(limitTokens === null ? {} : { max_output_tokens: Math.max(LEAST_OUTPUT_TOKENS, limitTokens) }),
     store: false,
@@ -46,9 +47,16 @@ export const nativeBody = ({ body }: NativeRequest, { limitTokens, maker, offer,
 const isNamed = (type: unknown): boolean =>
   typeof type === "string" && /^(?:mcp_|web_search|file_search|code_interpreter|image_generation|computer)/.test(type)
 
+const ownItems = (input: ReadonlyArray<unknown>, maker: string): ReadonlyArray<unknown> =>
+  sameList(
+    input,
+    jsonRecordsOf(input).flatMap((item) => ownItem(item, maker))
+  )
+
 /** Nothing is stored at the vendor, so it would not find an item by its id. */
 const ownItem = (item: JsonRecord, maker: string): ReadonlyArray<JsonRecord> => {
   if (isNamed(item["type"])) return [item]
+  if (!("id" in item)) return item["type"] === "reasoning" ? ownReasoning(item, maker) : [item]
   const { id: _, ...rest } = item
   return item["type"] === "reasoning" ? ownReasoning(rest, maker) : [rest]
 }

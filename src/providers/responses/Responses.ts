@@ -16,7 +16,7 @@ import { faultOf } from "../wire/Faults.ts"
 import { type JsonRecord } from "../wire/Json.ts"
 import { type NativeEvents } from "../wire/NativeEvents.ts"
 import { nativeRefusals } from "../wire/NativeRefusals.ts"
-import { type CallHeaders, type Transport } from "../transport/Transport.ts"
+import { type CallBody, type CallHeaders, type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { refineReason } from "./Errors.ts"
 import { nativeBody, nativeEvents, nativeHeaders, withNativeBody } from "./Native.ts"
@@ -27,7 +27,7 @@ import { makeReader } from "./Stream.ts"
 /** A request as it is sent. `events`: null for a request that was translated. */
 interface Sent {
   readonly asked: Asked
-  readonly body: string
+  readonly body: CallBody
   readonly headers: CallHeaders | undefined
   readonly events: NativeEvents | null
 }

@@ -57,6 +57,9 @@ export interface OpenReply {
   readonly drain: Effect.Effect<void>
 }
 
+/** The JSON of a call. */
+export type CallBody = string | Buffer
+
 /** Headers of one call, with names in lower case. */
 export type CallHeaders = Readonly<Record<string, string>>
 
@@ -67,7 +70,7 @@ export interface Endpoint {
    * last byte. `headers` belong to this call and override the provider's.
    */
   readonly post: (
-    body: string,
+    body: CallBody,
     limitMs: number,
     headers?: CallHeaders
   ) => Effect.Effect<WholeReply, HttpExchangeFailure>
@@ -76,7 +79,7 @@ export interface Endpoint {
    * `firstTokenMs` replaces the provider's.
    */
   readonly open: (
-    body: string,
+    body: CallBody,
     firstTokenMs?: number,
     headers?: CallHeaders
   ) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>

@@ -12,7 +12,13 @@ import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"
 import { SseFrames } from "./SseFrames.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "../Provider.ts"
-import { type CallHeaders, type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "../transport/Transport.ts"
+import {
+  type CallBody,
+  type CallHeaders,
+  type Endpoint,
+  type OpenReply,
+  WHOLE_LIMIT_BYTES
+} from "../transport/Transport.ts"
 import { type JsonRecord } from "./Json.ts"
 import { bringsContent, emptyAnswer } from "./Words.ts"
 
@@ -64,7 +70,7 @@ export interface Streaming {
  */
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
-  body: string,
+  body: CallBody,
   { fault, firstTokenMs, headers: callHeaders, makeFrames, makeReader, readWhole, refusals }: Streaming
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
   const reply = yield* endpoint.open(body, firstTokenMs, callHeaders)

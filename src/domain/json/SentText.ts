@@ -1,0 +1,63 @@
+/**
+ * The text of long lists and objects as their client wrote it, so that a provider gets them without
+ * a copy that is written anew. A value has a text only if the text means what the value is: a text
+ * that repeats a name, which readers understand in different ways, has none. A changed value is
+ * another object, so it has none either.
+ *
+ * The text is given once and then forgotten, so that a request does not keep its body while it is
+ * answered. The value is written anew for a further call.
+ */
+import { type LongMember } from "./JsonShape.ts"
+
+const texts = new WeakMap<object, Buffer>()
+
+/** The text of a value, in UTF-8; undefined if it is not known. */
+export const takeText = (value: unknown): Buffer | undefined => {
+  if (typeof value !== "object" || value === null) return undefined
+  const text = texts.get(value)
+  if (text !== undefined) texts.delete(value)
+  return text
+}
+
+/** What is known of a body's text. */
+export interface SentBody {
+  readonly bytes: Buffer
+  readonly longMembers: ReadonlyArray<LongMember>
+  /** The number of members of the outermost object, with those whose name comes again. */
+  readonly members: number
+}
+
+/** More commas and brackets take a millisecond to compare. */
+const MOST_MARKS = 20_000
+
+/**
+ * Keeps the texts of the long members of `decoded`. `parsed`: what `JSON.parse` made of the body.
+ * `isPlain`: whether decoding leaves a member as it is.
+ */
+export const keepTexts = (
+  { bytes, longMembers, members }: SentBody,
+  parsed: unknown,
+  decoded: unknown,
+  isPlain: (name: string) => boolean
+): void => {
+  if (!isMembers(parsed) || !isMembers(decoded) || Object.keys(parsed).length !== members) return
+  for (const { from, marks, nameFrom, nameTo, to } of longMembers) {
+    const name = bytes.toString("utf8", nameFrom, nameTo)
+    if (marks > MOST_MARKS || !isPlain(name)) continue
+    const value = decoded[name]
+    if (typeof value === "object" && value !== null && marksOf(parsed[name]) === marks)
+      texts.set(value, bytes.subarray(from, to))
+  }
+}
+
+const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** The commas and opening brackets of a value's text, which has more if it repeats a name. */
+const marksOf = (value: unknown): number => {
+  if (typeof value !== "object" || value === null) return 0
+  const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value)
+  let marks = Math.max(1, parts.length)
+  for (const part of parts) if (typeof part === "object") marks += marksOf(part)
+  return marks
+}
