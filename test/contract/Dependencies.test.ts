@@ -127,7 +127,7 @@ each("the limit store is down: no model request is served", (surface) => {
 each(
   "the ledger cannot reserve: a capped key's request is not forwarded, an uncapped key's reply is not sent",
   (surface) => {
-    const { calls, layer } = app({ ledger: { reserve: () => down("database") } })
+    const { calls, layer } = app({ ledger: { reserve: () => down("database"), settle: () => down("database") } })
     return Effect.gen(function* () {
       const { issueKey } = yield* TestApp
       const capped = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })

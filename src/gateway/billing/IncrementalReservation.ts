@@ -6,13 +6,15 @@
  * An answer that holds its worst case is cut too, if the provider exceeds its limit.
  */
 import { Effect, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { monthEndMs, type NanoUsd } from "../../domain/pricing/Money.ts"
 import { nativeFor } from "../../domain/Native.ts"
-import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
+import { type Balance, type Ledger, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"
-import { type Estimate } from "./Estimate.ts"
+import { type Estimate, estimateOf, promptCost } from "./Estimate.ts"
+import { type OutputBudget } from "../request/OutputBudget.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
@@ -141,4 +143,23 @@ export const reserveWhileStreaming =
       for (const event of chunk) if (event._tag === "Choices") output.add(event.choices)
       return output.bound() + lowTokens <= paidTokens() ? Effect.succeed(chunk) : Effect.as(pay(), chunk)
     })
+  }
+
+/** The limits that the reservation sets on the calls of a request. */
+export const makeOutputBudget =
+  (ledger: Ledger["Service"], markup: number) =>
+  (request: MeteredRequest): OutputBudget => {
+    const { plan, reservation } = request
+    const { affordableTokens, isSliced, tokens } = reservation.held
+    const capNano = plan.caller.key.monthlyBudgetNano
+    const extend = (amountNano: NanoUsd) => ledger.extend(plan.generationId, amountNano, capNano)
+    const priceOfPrompt = (candidate: Candidate) => (tokens: number) => promptCost(plan, candidate, tokens, markup)
+    return {
+      affordableTokens,
+      isSliced,
+      watch: (events) =>
+        tokens === null ? events : reserveWhileStreaming(request, estimateOf(plan, markup).tokenNano, extend)(events),
+      hold: (candidate, prompt) =>
+        capNano === null ? Effect.succeed(true) : holdPrompt(request, prompt, priceOfPrompt(candidate), extend)
+    }
   }

@@ -1,11 +1,10 @@
 /**
  * Opens a request in the ledger before it costs anything, and closes it exactly once: answered,
  * failed or cancelled. A key with a cap waits for its reservation. A key without one starts while
- * its reservation is being written; the reservation is durable before the reply's first byte. The
- * reservation limits the output, so a cap is never exceeded.
+ * its reservation is not written yet (Intents.ts); it, or the settlement in its place, is durable
+ * before the reply's first byte. The reservation limits the output, so a cap is never exceeded.
  */
-import { Clock, Context, Effect, type Fiber, Layer } from "effect"
-import { type Candidate } from "../../domain/Catalog.ts"
+import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { Ids } from "../../domain/Ids.ts"
@@ -18,16 +17,18 @@ import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { makeTokenCorrection } from "./TokenCorrection.ts"
 import { bareGeneration, costFor, type Outcome, generationOf } from "./Outcome.ts"
-import { estimateOf, promptCost } from "./Estimate.ts"
-import { makeSettlementWriter } from "./SettlementWriter.ts"
+import { estimateOf } from "./Estimate.ts"
+import { makeSettlementWriter, type SettlementWriter } from "./SettlementWriter.ts"
 import { makeHeartbeats } from "./Heartbeats.ts"
+import { Intent, makeIntents } from "./Intents.ts"
 import { PendingSettlements } from "./PendingSettlements.ts"
 import { type OutputBudget } from "../request/OutputBudget.ts"
 import { type Held, type MeteredRequest, nothingHeld, type Reservation } from "./Reservation.ts"
+import { makeTopUp, missingNano } from "./TopUp.ts"
 import { progressOf } from "./Progress.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reservations.ts"
-import { holdPrompt, likelyNano, reserveWhileStreaming, remainingNano } from "./IncrementalReservation.ts"
+import { likelyNano, makeOutputBudget } from "./IncrementalReservation.ts"
 
 /** A reservation that may be written late is voided again after this share of a lease. */
 const AGAIN_SHARE = 0.2
@@ -59,6 +60,11 @@ export class Meter extends Context.Service<
      */
     readonly settle: (request: MeteredRequest, ending: Outcome) => Effect.Effect<Generation>
     /**
+     * The same for a whole answer, of which nothing has left yet. It replaces the reservation of a
+     * key without a cap if that is not written yet. Fails if neither can be written.
+     */
+    readonly settleAnswer: (request: MeteredRequest, ending: Outcome) => Effect.Effect<Generation, GatewayError>
+    /**
      * Settles a cache hit that has no reservation, in one write, if the budget has room for what
      * `reserve` would have held. Null: the budget has no room, and nothing was written.
      */
@@ -83,6 +89,8 @@ export class Meter extends Context.Service<
         const clock = yield* Clock.Clock
         const processId = (yield* Ids).next("prc", clock.currentTimeMillisUnsafe())
         const queue = new BudgetQueue()
+        const runFork = Effect.runForkWith(yield* Effect.context())
+        const sendLater = yield* makeIntents
         const heartbeats = yield* makeHeartbeats({ leaseMs: options.ledger.leaseMs, markup: options.markup })
 
         const write = (
@@ -112,22 +120,27 @@ export class Meter extends Context.Service<
             unavailable
           )
 
-        const open = (request: MeteredRequest, held: Held, write?: Fiber.Fiber<void, GatewayError>): ReserveOutcome => {
+        const open = (request: MeteredRequest, held: Held, intent?: Intent): ReserveOutcome => {
           heartbeats.begin(request)
-          request.reservation.open(held, write)
+          request.reservation.open(held, intent)
           return { _tag: "Reserved" }
         }
 
-        const reserveUncapped = Effect.fnUntraced(function* (request: MeteredRequest) {
-          const { plan } = request
-          // The amount is charged if this process dies. It never refuses a request.
-          const amountNano = likelyNano(plan, estimateOf(plan, options.markup))
-          const written = Effect.onError(write(request, amountNano), () => takeBack(request))
-          const writing = yield* Effect.forkChild(Effect.asVoid(written), { startImmediately: true })
-          return open(request, { ...nothingHeld, amountNano }, writing)
-        })
+        const reserveUncapped = (request: MeteredRequest): Effect.Effect<ReserveOutcome> =>
+          Effect.sync(() => {
+            const { plan } = request
+            // The amount is charged if this process dies. It never refuses a request.
+            const amountNano = likelyNano(plan, estimateOf(plan, options.markup))
+            const intent = new Intent(() =>
+              runFork(Effect.asVoid(Effect.onError(write(request, amountNano), () => takeBack(request))))
+            )
+            // A stream often needs it before its first token.
+            if (plan.streamed) intent.send()
+            else sendLater(intent)
+            return open(request, { ...nothingHeld, amountNano }, intent)
+          })
 
-        const finish = makeSettlementWriter(pendingSettlements, (request) => {
+        const { finish, tryToFinish } = makeSettlementWriter(pendingSettlements, (request) => {
           heartbeats.end(request)
           queue.freed(request.plan.caller.key.id)
         })
@@ -151,26 +164,9 @@ export class Meter extends Context.Service<
           open
         })
 
-        /**
-         * Reserves what an answer cost beyond its reservation. Returns the part that the cap has no
-         * room for, which is not charged.
-         */
-        const topUp = Effect.fnUntraced(function* (request: MeteredRequest, billedNano: NanoUsd) {
-          const { plan, reservation } = request
-          const capNano = plan.caller.key.monthlyBudgetNano
-          const missing = missingNano(request, billedNano)
-          if (capNano === null || missing === 0) return 0
-          const first = yield* ledger.extend(plan.generationId, missing, capNano)
-          const room =
-            first._tag === "Reserved" ? missing : Math.max(0, Math.min(missing, remainingNano(plan, first.balance)))
-          const last =
-            first._tag === "Reserved" || room === 0 ? first : yield* ledger.extend(plan.generationId, room, capNano)
-          if (last._tag === "Refused") return missing
-          reservation.extend(room)
-          return missing - room
-        })
+        const topUp = makeTopUp(ledger)
 
-        const settle = (request: MeteredRequest, ending: Outcome) =>
+        const settle = <E = never>(request: MeteredRequest, ending: Outcome, write: Write<E> = finish) =>
           Effect.suspend(() => {
             const { plan, reservation } = request
             const nowMs = clock.currentTimeMillisUnsafe()
@@ -178,9 +174,10 @@ export class Meter extends Context.Service<
             if (!reservation.settle()) {
               return Effect.succeed(generationOf(plan, ending, nowMs, cost, heldBy(reservation)))
             }
+            const isWritten = reservation.withdraw() || !reservation.isBeingWritten
             const settled =
-              !reservation.isBeingWritten && missingNano(request, cost.billedNano) === 0
-                ? closed(request, ending, nowMs, cost)
+              isWritten && missingNano(request, cost.billedNano) === 0
+                ? closed(request, ending, nowMs, cost, write)
                 : settleLate(request, ending, nowMs, cost)
             // A settlement that failed before it was written may be tried again.
             return Effect.onError(settled, () => Effect.sync(() => reservation.reopen()))
@@ -208,7 +205,13 @@ export class Meter extends Context.Service<
           })
         })
 
-        const closed = (request: MeteredRequest, ending: Outcome, nowMs: number, cost: Cost) => {
+        const closed = <E = never>(
+          request: MeteredRequest,
+          ending: Outcome,
+          nowMs: number,
+          cost: Cost,
+          write: Write<E> = finish
+        ) => {
           const { plan, reservation } = request
           const generation = generationOf(plan, ending, nowMs, cost, heldBy(reservation))
           reservation.note({ generation })
@@ -216,7 +219,7 @@ export class Meter extends Context.Service<
           const used = ending.usageSource === "cache" ? 0 : promptTokens + completionTokens
           const settled = ledger.settle(generation, plan.month)
           const bare = Effect.suspend(() => ledger.settle(bareGeneration(generation), plan.month))
-          return Effect.flatMap(finish(request, settled, bare), () => {
+          return Effect.flatMap(write(request, settled, bare), () => {
             alerts.note(plan.caller.key, false)
             return Effect.as(Effect.andThen(correct(request, used, nowMs), warnOfAssumed(generation)), generation)
           })
@@ -248,39 +251,29 @@ export class Meter extends Context.Service<
           if (!reservation.settle()) return
           yield* correct(request, 0, yield* Clock.currentTimeMillis)
           if (!reservation.isOpen) return
+          if (reservation.withdraw()) return yield* finish(request, Effect.void)
           yield* Effect.exit(reservation.durable)
           yield* finish(request, ledger.void(plan.generationId))
         })
-
-        const outputBudget = (request: MeteredRequest): OutputBudget => {
-          const { plan, reservation } = request
-          const { affordableTokens, isSliced, tokens } = reservation.held
-          const capNano = plan.caller.key.monthlyBudgetNano
-          const extend = (amountNano: NanoUsd) => ledger.extend(plan.generationId, amountNano, capNano)
-          const priceOfPrompt = (candidate: Candidate) => (tokens: number) =>
-            promptCost(plan, candidate, tokens, options.markup)
-          return {
-            affordableTokens,
-            isSliced,
-            watch: (events) =>
-              tokens === null
-                ? events
-                : reserveWhileStreaming(request, estimateOf(plan, options.markup).tokenNano, extend)(events),
-            hold: (candidate, prompt) =>
-              capNano === null ? Effect.succeed(true) : holdPrompt(request, prompt, priceOfPrompt(candidate), extend)
-          }
-        }
 
         return Meter.of({
           reserve: (request) =>
             request.plan.caller.key.monthlyBudgetNano === null ? reserveUncapped(request) : reserveCapped(request),
           correctTokens: correct,
           follow: heartbeats.follow,
-          outputBudget,
-          settle: (request, ending) =>
-            Effect.uninterruptible(staged(request.plan.trace, SETTLE, settle(request, ending))),
-          replay: (request, ending) =>
-            Effect.uninterruptible(staged(request.plan.trace, SETTLE, replay(request, ending))),
+          outputBudget: makeOutputBudget(ledger, options.markup),
+          settle: (request, ending) => closing(request, settle(request, ending)),
+          settleAnswer: (request, ending) =>
+            Effect.suspend(() => {
+              const { reservation } = request
+              const close = <E>(write: Write<E>) => closing(request, settle(request, ending, write))
+              if (!reservation.withdraw()) return Effect.flatMapEager(reservation.durable, () => close(finish))
+              return Effect.catch(close(tryToFinish), () => {
+                reservation.restore()
+                return Effect.andThen(reservation.durable, close(finish))
+              })
+            }),
+          replay: (request, ending) => closing(request, replay(request, ending)),
           void: (request) =>
             Effect.uninterruptible(staged(request.plan.trace, "tollgate.ledger.void", voidRequest(request)))
         })
@@ -288,9 +281,11 @@ export class Meter extends Context.Service<
     )
 }
 
-/** What an answer cost beyond what is held for it. Keys without a cap need not hold more. */
-const missingNano = ({ plan, reservation }: MeteredRequest, billedNano: NanoUsd): NanoUsd =>
-  plan.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, billedNano - reservation.heldNano)
+/** Writes a settlement. */
+type Write<E> = (...settlement: Parameters<SettlementWriter["finish"]>) => Effect.Effect<void, E>
+
+const closing = <A, E>({ plan }: MeteredRequest, self: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.uninterruptible(staged(plan.trace, SETTLE, self))
 
 const heldBy = ({ extendedNano, held }: Reservation) => ({ reservedNano: held.amountNano, extendedNano })
 

@@ -3,7 +3,7 @@
  * budget. It also records whether the request is reserved and settled. The meter makes and changes
  * it; outside of billing it is an opaque value.
  */
-import { Deferred, Duration, Effect, Fiber, Option } from "effect"
+import { Deferred, Duration, Effect, Option } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -11,6 +11,7 @@ import { type NanoUsd } from "../../domain/pricing/Money.ts"
 import { type Attempts } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
+import { type Intent } from "./Intents.ts"
 
 /** A running request: its plan, its reservation, and its calls so far. */
 export interface MeteredRequest<Request = ChatRequest | EmbeddingRequest> {
@@ -56,7 +57,7 @@ export class Reservation {
   #extendedNano = 0
   #isOpen = false
   #isSettled = false
-  #write: Fiber.Fiber<void, GatewayError> | null = null
+  #intent: Intent | null = null
   #late: Deferred.Deferred<boolean> | null = null
 
   /** `takenTokens`: what the rate limit already took for the prompt. */
@@ -88,15 +89,15 @@ export class Reservation {
     return this.#held.amountNano + this.#extendedNano
   }
 
-  /** Whether the reservation is in the ledger or is being written. */
+  /** Whether the reservation is in the ledger, is being written or will be. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** `write`: the write of the ledger entry, if the request does not wait for it. */
-  open(held: Held, write: Fiber.Fiber<void, GatewayError> | null = null): void {
+  /** `intent`: the ledger entry, if the request does not wait for it. */
+  open(held: Held, intent: Intent | null = null): void {
     this.#held = held
-    this.#write = write
+    this.#intent = intent
     this.#isOpen = true
   }
 
@@ -113,12 +114,22 @@ export class Reservation {
 
   /** Whether the ledger entry may still be in the process of being written. */
   get isBeingWritten(): boolean {
-    return this.#write !== null
+    return this.#intent !== null
+  }
+
+  /** Takes the entry back if its write has not begun. True: there is no entry. */
+  withdraw(): boolean {
+    return this.#intent?.withdraw() === true
+  }
+
+  /** There is an entry again: what should take its place was not written. */
+  restore(): void {
+    this.#intent?.restore()
   }
 
   /** Waits until the entry is durable. */
   get durable(): Effect.Effect<void, GatewayError> {
-    return this.#write === null ? Effect.void : Fiber.join(this.#write)
+    return this.#intent === null ? Effect.void : this.#intent.durable
   }
 
   get isSettled(): boolean {

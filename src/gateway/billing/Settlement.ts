@@ -203,14 +203,26 @@ export class Settlement extends Context.Service<
        * implausible.
        */
       const settle = (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) =>
-        reported === null || ending.usageSource !== "counted"
-          ? meter.settle(request, ending)
-          : Effect.andThen(logImplausibleUsage(request.plan, ending.candidate, reported), meter.settle(request, ending))
+        logged(request, ending, reported, meter.settle(request, ending))
+
+      /** The same for a whole answer. */
+      const settleAnswer = (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) =>
+        logged(request, ending, reported, meter.settleAnswer(request, ending))
+
+      const logged = <E>(
+        { plan }: MeteredRequest,
+        { candidate, usageSource }: Outcome,
+        reported: TokenUsage | null,
+        settled: Effect.Effect<Generation, E>
+      ) =>
+        reported === null || usageSource !== "counted"
+          ? settled
+          : Effect.andThen(logImplausibleUsage(plan, candidate, reported), settled)
 
       /** The usage for the client. It contains an amount only if that is durable. */
-      const settledUsage = (
+      const settledUsage = <E>(
         { reservation }: MeteredRequest,
-        settled: Effect.Effect<Generation>,
+        settled: Effect.Effect<Generation, E>,
         usageExtra?: Members
       ) =>
         Effect.zipWith(settled, reservation.written, (generation, isWritten) =>
@@ -219,14 +231,10 @@ export class Settlement extends Context.Service<
 
       const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) => {
         const { record } = request.log
-        const counted = Effect.andThen(request.reservation.durable, countPrompt(request, record, answer, reply.usage))
-        return Effect.flatMap(counted, () =>
-          settledUsage(
-            request,
-            settle(request, wholeOutcome(request, record, answer, reply), reply.usage),
-            reply.usageExtra
-          )
-        )
+        return Effect.flatMap(countPrompt(request, record, answer, reply.usage), () => {
+          const settled = settleAnswer(request, wholeOutcome(request, record, answer, reply), reply.usage)
+          return settledUsage(request, settled, reply.usageExtra)
+        })
       }
 
       const replay = (request: MeteredRequest, candidate: Candidate, reply: ChatReply) => {
@@ -243,11 +251,10 @@ export class Settlement extends Context.Service<
         from: Pick<Answer, "candidate" | "fallbackUsed">,
         reported: TokenUsage | null
       ) {
-        yield* request.reservation.durable
         const answer = { ...from, source: "upstream" } as const
         yield* countPrompt(request, request.log.record, answer, reported)
         const ending = outcomeOf(request, request.log.record, answer, reported, () => 0)
-        return yield* settledUsage(request, settle(request, ending, reported))
+        return yield* settledUsage(request, settleAnswer(request, ending, reported))
       })
 
       return Settlement.of({

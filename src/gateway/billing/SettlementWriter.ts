@@ -10,17 +10,33 @@ import { type MeteredRequest } from "./Reservation.ts"
 
 const TRY_AGAIN = Schedule.spaced("1 second")
 
-/**
- * Writes a settlement. If the ledger rejects it as a defect, `bare` is written instead. In any case
- * the request then counts as ended, and `ended` is called.
- */
-export const makeSettlementWriter =
-  (late: PendingSettlementsShape, ended: (request: MeteredRequest) => void) =>
-  (
+export interface SettlementWriter {
+  /**
+   * Writes a settlement, with retries. If the ledger rejects it as a defect, `bare` is written
+   * instead. In any case the request then counts as ended, and `ended` is called.
+   */
+  readonly finish: (
     request: MeteredRequest,
     ending: Effect.Effect<void, StoreError>,
-    bare: Effect.Effect<void, StoreError> = Effect.void
-  ): Effect.Effect<void> => {
+    bare?: Effect.Effect<void, StoreError>
+  ) => Effect.Effect<void>
+  /** The same without retries: the request has not ended if it fails. */
+  readonly tryToFinish: (
+    request: MeteredRequest,
+    ending: Effect.Effect<void, StoreError>,
+    bare?: Effect.Effect<void, StoreError>
+  ) => Effect.Effect<void, StoreError>
+}
+
+export const makeSettlementWriter = (
+  late: PendingSettlementsShape,
+  ended: (request: MeteredRequest) => void
+): SettlementWriter => {
+  const partsOf = (
+    request: MeteredRequest,
+    ending: Effect.Effect<void, StoreError>,
+    bare: Effect.Effect<void, StoreError>
+  ) => {
     const done = (isWritten: boolean) =>
       Effect.sync(() => {
         ended(request)
@@ -40,8 +56,19 @@ export const makeSettlementWriter =
         )
       )
     )
-    return Effect.catch(Effect.flatMap(write, done), () => {
-      request.reservation.delay()
-      return late.fork(Effect.flatMap(Effect.orDie(Effect.retry(write, TRY_AGAIN)), done))
-    })
+    return { write, done }
   }
+  return {
+    finish: (request, ending, bare = Effect.void) => {
+      const { done, write } = partsOf(request, ending, bare)
+      return Effect.catch(Effect.flatMap(write, done), () => {
+        request.reservation.delay()
+        return late.fork(Effect.flatMap(Effect.orDie(Effect.retry(write, TRY_AGAIN)), done))
+      })
+    },
+    tryToFinish: (request, ending, bare = Effect.void) => {
+      const { done, write } = partsOf(request, ending, bare)
+      return Effect.flatMap(write, done)
+    }
+  }
+}
