@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process"
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { bundleClient } from "./client.ts"
 import { manifestOf, published, type RepositoryManifest } from "./manifest.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -32,6 +33,7 @@ execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "scripts/package", "--o
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"]
 })
+await bundleClient(join(fresh, "lib"))
 chmodSync(join(fresh, "lib/launcher/main.js"), 0o755)
 
 // Data beside the sources that read it.

@@ -2,13 +2,12 @@
  * The contract for clients: method, path, credential and decoder of every endpoint, and the types
  * of the calls. All of it is derived from `Api`, so client and gateway cannot differ.
  */
-import { Effect, type Schema, type Stream } from "effect"
-import { type HttpClientError, type HttpClientResponse } from "effect/http"
-import { HttpApi, HttpApiClient, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { type Schema, type Stream } from "effect"
+import { HttpApi, type HttpApiClient, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { AdminAuthorization, Authorization, SessionAuthorization } from "../api/Authorization.ts"
-import { type ErrorEnvelope } from "../api/Failure.ts"
-import { MessagesAuthorization, type MessagesErrorBody } from "../api/MessagesErrors.ts"
+import { MessagesAuthorization } from "../api/MessagesErrors.ts"
+import { type Decode, decoderOfAnswers } from "./Decoding.ts"
 
 /** The credential that an endpoint requires. Endpoints without one get none. */
 export type Credential = "apiKey" | "admin" | "session" | null
@@ -22,9 +21,7 @@ export interface Endpoint {
   readonly credential: Credential
   /** The success statuses. */
   readonly successes: ReadonlySet<number>
-  readonly decode: (
-    response: HttpClientResponse.HttpClientResponse
-  ) => Effect.Effect<unknown, ErrorEnvelope | MessagesErrorBody | Schema.SchemaError | HttpClientError.HttpClientError>
+  readonly decode: Decode
 }
 
 const credentialOf = (middleware: ReadonlySet<string>): Credential => {
@@ -32,16 +29,6 @@ const credentialOf = (middleware: ReadonlySet<string>): Credential => {
   if (middleware.has(AdminAuthorization.key)) return "admin"
   return middleware.has(SessionAuthorization.key) ? "session" : null
 }
-
-// The contract's types require literal names. Names are data here, so they are checked at run time.
-const isGroup = (name: string): name is GroupNames => Object.hasOwn(Api.groups, name)
-const isEndpoint = (group: GroupNames, name: string): name is EndpointsOf<GroupNames>["identifier"] =>
-  Object.hasOwn(Api.groups[group].endpoints, name)
-
-const decoderOf = (group: string, endpoint: string): Endpoint["decode"] =>
-  isGroup(group) && isEndpoint(group, endpoint)
-    ? HttpApiClient.decodeResponse(Api, { group, endpoint })
-    : () => Effect.die(new Error(`the contract has no ${group}.${endpoint}`))
 
 const collect = (): ReadonlyArray<Endpoint> => {
   const found: Array<Endpoint> = []
@@ -55,7 +42,7 @@ const collect = (): ReadonlyArray<Endpoint> => {
         path: endpoint.path,
         credential: credentialOf(new Set([...middleware].map(({ key }) => key))),
         successes: new Set(successes.keys()),
-        decode: decoderOf(group.identifier, endpoint.identifier)
+        decode: decoderOfAnswers(successes)
       })
     }
   })

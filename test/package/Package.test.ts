@@ -3,6 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { build } from "vite"
 import { awaitLine } from "../docs/startGateway.ts"
 import { root } from "../docs/blocks.ts"
 import { installPackage, oldNode, type Project, runIn, startInShell } from "./installed.ts"
@@ -18,6 +20,27 @@ afterAll(() => project.remove())
 
 const installed = (path = "") => join(project.directory, "node_modules/tollgate", path)
 const version = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version
+
+/** Bundled for browsers, in bytes after gzip. */
+const bundled = async (external: ReadonlyArray<RegExp>): Promise<number> => {
+  project.write("bundle.js", `export { connect, Tollgate, TollgateError } from "tollgate/client"\n`)
+  const built = await build({
+    configFile: false,
+    root: project.directory,
+    logLevel: "silent",
+    build: {
+      write: false,
+      lib: { entry: "bundle.js", formats: ["es"] },
+      rolldownOptions: {
+        external: [...external],
+        output: { minify: true },
+        onwarn: (warning) => assert.fail(warning.message)
+      }
+    }
+  })
+  const [first] = Array.isArray(built) ? built : []
+  return gzipSync(first?.output[0].code ?? assert.fail("nothing was built"), { level: 9 }).length
+}
 
 const client = (url: string) => `
 import { connect, TollgateError } from "tollgate/client"
@@ -135,6 +158,15 @@ export const told = ({ reason }: TollgateError): string => reason._tag
       project.write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["*.ts"] }))
       const { status, stdout } = runIn(project.directory, join(root, "node_modules/.bin/tsc"), ["-p", "."])
       assert.strictEqual(status, 0, stdout)
+    },
+    SLOW_MACHINE_MS
+  )
+
+  it(
+    "has a client of at most 20 kB gzipped in a bundle, and 75 kB with Effect",
+    async () => {
+      assert.isAtMost(await bundled([/^effect(?:\/|$)/]), 20_000)
+      assert.isAtMost(await bundled([]), 75_000)
     },
     SLOW_MACHINE_MS
   )
