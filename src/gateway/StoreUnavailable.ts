@@ -6,6 +6,8 @@ import { type StoreError } from "../store/StoreError.ts"
 export const orUnavailable = <A, R>(
   self: Effect.Effect<A, StoreError | GatewayError, R>
 ): Effect.Effect<A, GatewayError, R> =>
-  Effect.catchTag(self, "StoreError", (error) =>
-    Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
+  Effect.catchEager(self, (error) =>
+    Effect.fail(
+      error._tag === "StoreError" ? gatewayError(new DependencyUnavailable({ dependency: error.dependency })) : error
+    )
   )

@@ -259,7 +259,7 @@ export class ApiKeys extends Context.Service<
           const read = readSecret(sent)
           if (Option.isNone(read)) return unauthenticated
           const { hash, publicId } = read.value
-          return Effect.flatMap(orUnavailable(lookups.get(publicId)), (found) => {
+          return Effect.flatMapEager(orUnavailable(lookups.get(publicId)), (found) => {
             if (Option.isNone(found)) return unauthenticated
             const nowMs = clock.currentTimeMillisUnsafe()
             const { key } = found.value

@@ -24,12 +24,12 @@ export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, St
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     /** In insertion order, oldest first. */
-    const known = new Map<string, { readonly found: Found; readonly untilNanos: bigint }>()
+    const known = new Map<string, { readonly found: Effect.Effect<Found>; readonly untilNanos: bigint }>()
     let invalidations = 0
 
     const add = (publicId: string, found: Found, untilNanos: bigint) => {
       known.delete(publicId)
-      known.set(publicId, { found, untilNanos })
+      known.set(publicId, { found: Effect.succeed(found), untilNanos })
       const [oldest] = known.size > MAX_KEYS ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)
     }
@@ -53,7 +53,7 @@ export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, St
       get: (publicId) => {
         const cached = known.get(publicId)
         return cached !== undefined && clock.monotonicTimeNanosUnsafe() < cached.untilNanos
-          ? Effect.succeed(cached.found)
+          ? cached.found
           : Cache.get(others, publicId)
       },
       invalidate: (publicId) =>
