@@ -252,20 +252,19 @@ export class Completion extends Context.Service<
             ? Effect.andThen(Effect.forkChild(request.plan.prompt.count()), asked(request))
             : asked(request)
 
-        const asked = (request: ChatMetered): Answering =>
-          Effect.suspend(() => {
-            const { log, note, plan } = request
-            // The head of a stream may leave before the first token.
-            note({ generationId: plan.generationId })
-            const budget = meter.outputBudget(request)
-            return plan.streamed
-              ? Effect.map(staged(plan.trace, ROUTE, router.stream({ plan, log, budget })), (from) =>
-                  upstream(request, from, { _tag: "Stream", events: budget.watch(from.answer) })
-                )
-              : Effect.map(staged(plan.trace, ROUTE, router.reply({ plan, log, budget })), (from) =>
-                  upstream(request, from, { _tag: "Whole", reply: from.answer })
-                )
-          })
+        const asked = (request: ChatMetered): Answering => {
+          const { log, note, plan } = request
+          // The head of a stream may leave before the first token.
+          note({ generationId: plan.generationId })
+          const budget = meter.outputBudget(request)
+          return plan.streamed
+            ? Effect.map(staged(plan.trace, ROUTE, router.stream({ plan, log, budget })), (from) =>
+                upstream(request, from, { _tag: "Stream", events: budget.watch(from.answer) })
+              )
+            : Effect.map(staged(plan.trace, ROUTE, router.reply({ plan, log, budget })), (from) =>
+                upstream(request, from, { _tag: "Whole", reply: from.answer })
+              )
+        }
 
         const upstream = (
           { log, note }: ChatMetered,

@@ -35,6 +35,18 @@ export class Circuits extends Context.Service<
       opensStream?: boolean,
       keyId?: string | null
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitOpenError, R>
+    /**
+     * Begins a call without a guard, if its circuit is closed without failures and not shared, and
+     * no provider is locked out. False: it needs the guard.
+     */
+    readonly beginQuiet: (candidate: Candidate, keyId: string | null) => boolean
+    /** The end of a call that began without a guard. Undefined: it changes nothing. */
+    readonly ended: (
+      candidate: Candidate,
+      exit: Exit.Exit<unknown, ProviderError | CircuitOpenError>,
+      opensStream: boolean,
+      keyId: string | null
+    ) => Effect.Effect<void> | undefined
     /** A stream broke off by the provider's fault. A client that leaves does not count. */
     readonly recordBreak: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
     /** A stream came to its end. */
@@ -184,23 +196,16 @@ export class Circuits extends Context.Service<
           )
         )
 
-      /** A call without the circuit breaker, which costs as much as the rest of a request. */
-      const unguarded = <A, R>(
-        candidate: Candidate,
-        call: Effect.Effect<A, ProviderError, R>,
-        opensStream: boolean,
-        keyId: string | null
-      ) =>
-        Effect.matchEffect(call, {
-          onSuccess: (answer) =>
-            troubled.has(keyOf(candidate))
-              ? Effect.as(late(candidate, Effect.void, opensStream, keyId), answer)
-              : Effect.succeed(answer),
-          onFailure: (error) => {
-            const failed = Effect.fail(error)
-            return Effect.andThen(Effect.uninterruptible(late(candidate, failed, opensStream, keyId)), failed)
-          }
-        })
+      // The circuit breaker costs as much as the rest of a request.
+      const isUntroubled = (candidate: Candidate): boolean => store === null && !troubled.has(keyOf(candidate))
+
+      const ended: Circuits["Service"]["ended"] = (candidate, exit, opensStream, keyId) => {
+        if (exit._tag === "Success") {
+          return troubled.has(keyOf(candidate)) ? late(candidate, Effect.void, opensStream, keyId) : undefined
+        }
+        const error = failureOf(exit)
+        return error === undefined ? undefined : late(candidate, Effect.fail(error), opensStream, keyId)
+      }
 
       const state = Effect.fnUntraced(function* (candidate: Candidate) {
         const ms = lockouts.remainingMs(candidate)
@@ -228,8 +233,9 @@ export class Circuits extends Context.Service<
           (call) =>
             Effect.suspend(() => {
               users.uses(keyOf(candidate), keyId)
-              const isUntroubled = store === null && !troubled.has(keyOf(candidate))
-              const called = (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
+              const called = isUntroubled(candidate)
+                ? Effect.onExitPrimitive(call, (exit) => ended(candidate, exit, opensStream, keyId))
+                : guarded(candidate, call, opensStream, keyId)
               if (lockouts.isEmpty()) return called
               return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
                 ms > 0
@@ -245,6 +251,12 @@ export class Circuits extends Context.Service<
                     )
               )
             }),
+        beginQuiet: (candidate, keyId) => {
+          if (!isUntroubled(candidate) || !lockouts.isEmpty()) return false
+          users.uses(keyOf(candidate), keyId)
+          return true
+        },
+        ended,
         recordBreak: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
             const outcome = classify(Exit.fail(error), candidate.key !== undefined)

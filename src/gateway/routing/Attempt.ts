@@ -21,61 +21,63 @@ export interface Attempted<A> {
   readonly latencyMs: number
 }
 
+/** The attempt begins as this is called: run its effect at once, and once. */
 export type Attempt = <A, R>(
   { log, plan }: { readonly log: AttemptLog; readonly plan: RequestPlan<unknown> },
   candidate: Candidate,
-  call: Effect.Effect<A, ProviderError, R>
+  call: () => Effect.Effect<A, ProviderError, R>
 ) => Effect.Effect<Attempted<A>, Failure, R>
 
 export const attempting =
   (circuits: Circuits["Service"], stats: ProviderStats["Service"], inFlight: InFlight, clock: Clock.Clock): Attempt =>
-  ({ log, plan }, candidate, call) =>
-    Effect.suspend(() => {
-      const { kind, streamed, trace } = plan
-      const span =
-        trace === null ? null : trace.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan))
-      const startedAtMs = clock.currentTimeMillisUnsafe()
-      let latencyMs = 0
-      log.startCall()
-      inFlight.begin(candidate)
-      const told = Effect.mapError(call, (error) => errorWithoutEcho(error, plan))
-      const noted = Effect.onExit(
-        circuits.guard(
-          candidate,
-          streamed,
-          plan.caller.key.id
-        )(trace === null || span === null ? told : trace.within(span, told)),
-        (exit) =>
-          Effect.sync(() => {
-            inFlight.end(candidate)
-            latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
-            const answered = exit._tag === "Success"
-            const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
-            const startedMs = Math.max(0, startedAtMs - plan.startedAtMs)
-            const outcome = attemptOf(candidate, latencyMs, answered, error)
-            const attempt = {
-              ...outcome,
-              startedMs,
-              // A stream that has begun ends later.
-              ...(answered && streamed ? {} : { endedMs: startedMs + latencyMs })
-            }
-            const at = log.endCall(attempt)
-            if (trace !== null && span !== null) trace.called(span, candidate, at, attempt, streamed)
-            if (!answered && !(error instanceof ProviderError)) return
-            // The provider was not called.
-            if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
-            // Another key of the provider may answer.
-            if (candidate.key !== undefined && error instanceof ProviderError && error.isKeysFault) return
-            const rejected = error instanceof ProviderError && error.isRequestsFault
-            stats.record(candidate.provider.slug, candidate.offer.id, {
-              ok: answered || rejected,
-              latencyMs: answered ? latencyMs : null,
-              streamed: streamed
-            })
-          })
-      )
-      return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
+  ({ log, plan }, candidate, call) => {
+    const { kind, streamed, trace } = plan
+    const keyId = plan.caller.key.id
+    const span =
+      trace === null ? null : trace.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan))
+    const startedAtMs = clock.currentTimeMillisUnsafe()
+    const told = Effect.mapErrorEager(call(), (error) => errorWithoutEcho(error, plan))
+    const traced = trace === null || span === null ? told : trace.within(span, told)
+    const isQuiet = circuits.beginQuiet(candidate, keyId)
+    const guarded = isQuiet ? traced : circuits.guard(candidate, streamed, keyId)(traced)
+    let latencyMs = 0
+
+    const noteEnd = (exit: Exit.Exit<unknown, Failure>): void => {
+      inFlight.end(candidate)
+      latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
+      const answered = exit._tag === "Success"
+      const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
+      const startedMs = Math.max(0, startedAtMs - plan.startedAtMs)
+      const outcome = attemptOf(candidate, latencyMs, answered, error)
+      const attempt = {
+        ...outcome,
+        startedMs,
+        // A stream that has begun ends later.
+        ...(answered && streamed ? {} : { endedMs: startedMs + latencyMs })
+      }
+      const at = log.endCall(attempt)
+      if (trace !== null && span !== null) trace.called(span, candidate, at, attempt, streamed)
+      if (!answered && !(error instanceof ProviderError)) return
+      // The provider was not called.
+      if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
+      // Another key of the provider may answer.
+      if (candidate.key !== undefined && error instanceof ProviderError && error.isKeysFault) return
+      const rejected = error instanceof ProviderError && error.isRequestsFault
+      stats.record(candidate.provider.slug, candidate.offer.id, {
+        ok: answered || rejected,
+        latencyMs: answered ? latencyMs : null,
+        streamed: streamed
+      })
+    }
+
+    log.startCall()
+    inFlight.begin(candidate)
+    const noted = Effect.onExitPrimitive(guarded, (exit) => {
+      noteEnd(exit)
+      return isQuiet ? circuits.ended(candidate, exit, streamed, keyId) : undefined
     })
+    return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
+  }
 
 /** The numeric parameters of the request. */
 const paramsOf = ({ choices, outputTokens, request, streamed }: RequestPlan<unknown>): SpanAttributes => ({

@@ -3,7 +3,7 @@
  * outside the attempt, so it is on the receipt but counts neither for the provider's circuit nor
  * for its statistics: a short deadline is not a fault of the provider.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { gatewayError, type GatewayError, ProvidersTimedOut } from "../../domain/Errors.ts"
 import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
@@ -25,19 +25,17 @@ const SAME_MOMENT_MS = 2_000
 export const withinDeadline = <A, E, R>(
   plan: RequestPlan<unknown>,
   log: AttemptLog,
-  limitMs: number,
-  call: Effect.Effect<A, E, R>
+  { limitMs, nowMs }: { readonly limitMs: number; readonly nowMs: number },
+  call: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | GatewayError, R> => {
   const { deadline } = plan
-  if (deadline === null) return call
-  return Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-    const leftMs = deadlineLeftMs(plan, nowMs)
-    const marginMs = deadline.explicit || log.record.attempts.length > 0 ? 0 : SAME_MOMENT_MS
-    if (leftMs + marginMs >= limitMs) return call
-    return Effect.timeoutOrElse(call, {
-      duration: Math.max(0, leftMs),
-      orElse: () => Effect.suspend(() => Effect.fail(timedOut(log)))
-    })
+  if (deadline === null) return call()
+  const leftMs = deadlineLeftMs(plan, nowMs)
+  const marginMs = deadline.explicit || log.record.attempts.length > 0 ? 0 : SAME_MOMENT_MS
+  if (leftMs + marginMs >= limitMs) return call()
+  return Effect.timeoutOrElse(Effect.suspend(call), {
+    duration: Math.max(0, leftMs),
+    orElse: () => Effect.suspend(() => Effect.fail(timedOut(log)))
   })
 }
 

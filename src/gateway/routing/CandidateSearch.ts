@@ -5,7 +5,7 @@
  * retried where that may help. A client's error ends the search, because every other provider would
  * refuse the request too.
  */
-import { Clock, Duration, Effect, Result } from "effect"
+import { type Clock, Duration, Effect } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
@@ -25,17 +25,6 @@ import { type Warm, type WarmCaches } from "./WarmCaches.ts"
 
 type AnyRequest = Omit<RoutedRequest, "plan"> & { readonly plan: RequestPlan<unknown> }
 
-/** The state of one search. */
-interface Search {
-  readonly request: AnyRequest
-  readonly candidates: ReadonlyArray<Candidate>
-  /** The client allows no fallback. */
-  readonly isSole: boolean
-  /** Where the conversation was answered last; null: it does not matter. */
-  readonly warm: Warm | null
-  readonly tried: Set<Candidate>
-}
-
 /** How a candidate is called. `isLast`: no further candidate follows. */
 export interface Call<A, R> {
   readonly make: (provider: Provider, candidate: Candidate, isLast: boolean) => Effect.Effect<A, ProviderError, R>
@@ -43,34 +32,17 @@ export interface Call<A, R> {
   readonly hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> } | undefined
 }
 
-/** A candidate, with its key if its provider has several, and the provider that serves it. */
-interface Callee {
-  readonly candidate: Candidate
-  readonly provider: Provider
+/** The answer of a search. */
+export interface Found<A> extends Attempted<A> {
+  readonly fallbackUsed: boolean
+  /** The candidates that were not called. */
+  readonly others: ReadonlyArray<Candidate>
 }
-
-/** One call of one candidate. */
-interface Turn extends Callee {
-  readonly isLast: boolean
-  readonly tries: number
-}
-
-/** The calls of one candidate with one key. */
-interface Turns extends Callee {
-  /** The candidate's place in the search. */
-  readonly at: number
-  /** Another key of the provider follows. */
-  readonly hasMoreKeys: boolean
-  /** The last failure before. */
-  readonly before: Failure | null
-}
-
-const noneLeft = ({ isSole, request: { log, plan } }: Search, last: Failure | null): GatewayError =>
-  exhaustedError(plan.model, log.record.attempts, isSole, last)
 
 interface SearchOptions {
   readonly attempt: Attempt
   readonly circuits: Circuits["Service"]
+  readonly clock: Clock.Clock
   readonly inFlight: InFlight
   readonly keysOf: KeysOf
   readonly providers: Providers["Service"]
@@ -80,138 +52,193 @@ interface SearchOptions {
   readonly warmCaches: WarmCaches
 }
 
-/**
- * Returns the answer of the first candidate that answers, and the candidates that were not called.
- */
-export const makeCandidateSearch = (options: SearchOptions) => {
-  const { attempt, circuits, inFlight, keysOf, providers, retries, stats, warmCaches } = options
+/** The state of one search, and its steps. */
+class Search<A, R> {
+  readonly #options: SearchOptions
+  readonly #request: AnyRequest
+  readonly #call: Call<A, R>
+  readonly #candidates: ReadonlyArray<Candidate>
+  /** The client allows no fallback. */
+  readonly #isSole: boolean
+  /** Where the conversation was answered last; null: it does not matter. */
+  readonly #warm: Warm | null
+  readonly #tried: Array<Candidate> = []
+  /** The current candidate, its provider's keys, and how often the current key was tried. */
+  #at = -1
+  #keyed: ReadonlyArray<Candidate> = []
+  #keyAt = -1
+  #tries = 0
+  #last: Failure | null = null
+
+  constructor(
+    options: SearchOptions,
+    request: AnyRequest,
+    call: Call<A, R>,
+    ordered: ReadonlyArray<Candidate>,
+    warm: Warm | null
+  ) {
+    this.#options = options
+    this.#request = request
+    this.#call = call
+    this.#isSole = noFallbacks(request.plan.request)
+    this.#candidates = this.#isSole ? ordered.slice(0, 1) : ordered
+    this.#warm = warm
+  }
+
+  /** Goes on with the next candidate, or fails if there is none. */
+  nextCandidate(): Effect.Effect<Found<A>, GatewayError, R> {
+    const candidate = this.#candidates[++this.#at]
+    if (candidate === undefined) return this.#noneLeft()
+    if (this.#isTried(candidate)) return this.nextCandidate()
+    this.#tried.push(candidate)
+    this.#keyed = this.#options.keysOf(candidate, this.#request.plan.caller.key.id, this.#warm?.place)
+    this.#keyAt = -1
+    return this.#nextKey()
+  }
+
+  /** Goes on with the next key of the candidate's provider, or else with the next candidate. */
+  #nextKey(): Effect.Effect<Found<A>, GatewayError, R> {
+    const candidate = this.#keyed[++this.#keyAt]
+    if (candidate === undefined) return this.nextCandidate()
+    const provider = this.#options.providers.get(candidate)
+    if (provider === undefined) return this.#nextKey()
+    this.#tries = 0
+    return this.#callWith(candidate, provider)
+  }
+
+  /** One call of the candidate. */
+  #callWith(candidate: Candidate, provider: Provider): Effect.Effect<Found<A>, GatewayError, R> {
+    const { log, plan } = this.#request
+    if (log.hasLeft) return this.#noneLeft()
+    const { totalMs } = limitsOf(candidate)
+    const nowMs = this.#options.clock.currentTimeMillisUnsafe()
+    const called = withinDeadline(plan, log, { limitMs: totalMs, nowMs }, () => this.#callOnce(candidate, provider))
+    return Effect.matchEffect(called, {
+      onFailure: (failure) =>
+        failure._tag === "GatewayError" ? Effect.fail(failure) : this.#failed(failure, candidate, provider),
+      onSuccess: (attempted) => Effect.succeed(this.#found(attempted))
+    })
+  }
+
+  /** The first call of a candidate may be hedged with another provider. */
+  #callOnce(candidate: Candidate, provider: Provider): Effect.Effect<Attempted<A>, Failure, R> {
+    const { attempt, stats } = this.#options
+    const { budget, log, plan } = this.#request
+    const { hedge, make } = this.#call
+    const isLast = this.#isLast()
+    const rival = hedge === undefined || this.#tries > 0 ? undefined : this.#rivalOf(candidate)
+    if (hedge === undefined || rival === undefined)
+      return attempt(this.#request, candidate, () => make(provider, candidate, isLast))
+    return hedged({
+      ...hedge,
+      log,
+      prompt: plan.prompt,
+      first: {
+        candidate,
+        run: Effect.suspend(() => attempt(this.#request, candidate, () => make(provider, candidate, isLast)))
+      },
+      second: {
+        candidate: rival.candidate,
+        run: Effect.suspend(() =>
+          attempt(this.#request, rival.candidate, () => make(rival.provider, rival.candidate, false))
+        )
+      },
+      hold: budget.hold(rival.candidate, plan.prompt),
+      onSecond: () => void this.#tried.push(rival.ranked),
+      // The call that lost took at least as long as it was waited for.
+      onLost: ({ offer, provider }, latencyMs) =>
+        stats.record(provider.slug, offer.id, { ok: true, latencyMs, streamed: true })
+    })
+  }
+
   /** The candidate for a hedged call: the next best of another provider with the same model. */
-  const rivalOf = (slow: Candidate, { candidates, request, tried }: Search) => {
-    const ranked = candidates.find(
-      (other) => !tried.has(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
+  #rivalOf(slow: Candidate) {
+    const ranked = this.#candidates.find(
+      (other) => !this.#isTried(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
     )
-    const [candidate] = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id)
-    const provider = candidate === undefined ? undefined : providers.get(candidate)
+    const [candidate] = ranked === undefined ? [] : this.#options.keysOf(ranked, this.#request.plan.caller.key.id)
+    const provider = candidate === undefined ? undefined : this.#options.providers.get(candidate)
     return ranked === undefined || candidate === undefined || provider === undefined
       ? undefined
       : { ranked, candidate, provider }
   }
 
-  /** Whether another key of the provider may do better. */
-  const isKeysFault = (failure: Failure, candidate: Candidate, plan: RequestPlan<unknown>): boolean =>
-    failure instanceof CircuitOpenError ? circuits.lockedMs(candidate, plan.caller.key.id) > 0 : failure.isKeysFault
-
-  /** The call that lost took at least as long as it was waited for. */
-  const recordLost = ({ offer, provider }: Candidate, latencyMs: number) =>
-    stats.record(provider.slug, offer.id, { ok: true, latencyMs, streamed: true })
-
-  /** One call of a candidate. The first call may be hedged with another provider. */
-  const callOnce = <A, R>(search: Search, call: Call<A, R>, { candidate, isLast, provider, tries }: Turn) => {
-    const { budget, log, plan } = search.request
-    const own = attempt(search.request, candidate, call.make(provider, candidate, isLast))
-    const rival = call.hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, search)
-    if (call.hedge === undefined || rival === undefined) return own
-    return hedged({
-      ...call.hedge,
-      log,
-      prompt: plan.prompt,
-      first: { candidate, run: own },
-      second: {
-        candidate: rival.candidate,
-        run: attempt(search.request, rival.candidate, call.make(rival.provider, rival.candidate, false))
-      },
-      hold: budget.hold(rival.candidate, plan.prompt),
-      onSecond: () => void search.tried.add(rival.ranked),
-      onLost: recordLost
-    })
+  /** Retries the call as long as that may help, or goes on with the next key or candidate. */
+  #failed(failure: Failure, candidate: Candidate, provider: Provider): Effect.Effect<Found<A>, GatewayError, R> {
+    const { clock, retries } = this.#options
+    const { plan } = this.#request
+    this.#last = failure
+    const fault = requestFault(failure, plan)
+    if (fault !== null) return Effect.fail(fault)
+    const longestMs = longestPause(plan, clock.currentTimeMillisUnsafe())
+    const isKeysFault = this.#isKeysFault(failure, candidate)
+    // Another key or provider answers sooner than a retry.
+    const hasNext = !this.#isLast() || (this.#keyAt + 1 < this.#keyed.length && isKeysFault)
+    const mayRetry = this.#tries < retries && !this.#isSole && !hasNext
+    const pauseMs = mayRetry ? retryPause(failure, this.#tries, longestMs) : null
+    if (pauseMs !== null) {
+      this.#tries++
+      return Effect.flatMap(Effect.sleep(Duration.millis(pauseMs)), () => this.#callWith(candidate, provider))
+    }
+    // The client's deadline leaves no time for the next provider.
+    if (longestMs <= 0) return this.#noneLeft()
+    return isKeysFault ? this.#nextKey() : this.nextCandidate()
   }
 
-  /**
-   * Calls a candidate and retries it as long as that may help. Returns its last failure if the next
-   * key or candidate may do better, and fails if the search must end.
-   */
-  const callWithKey = Effect.fnUntraced(function* <A, R>(
-    search: Search,
-    call: Call<A, R>,
-    { at, before, candidate, hasMoreKeys, provider }: Turns
-  ) {
-    const { log, plan } = search.request
-    const { totalMs } = limitsOf(candidate)
-    const isLast = () => search.candidates.slice(at + 1).every((other) => search.tried.has(other))
-    let last = before
-    for (let tries = 0; ; tries++) {
-      if (log.hasLeft) return yield* noneLeft(search, last)
-      const once = callOnce(search, call, { candidate, provider, isLast: isLast(), tries })
-      const result = yield* Effect.result(withinDeadline(plan, log, totalMs, once))
-      if (result._tag === "Success") return Result.succeed(result.success)
-      if (result.failure._tag === "GatewayError") return yield* result.failure
-      last = result.failure
-      const fault = requestFault(last, plan)
-      if (fault !== null) return yield* fault
-      const longestMs = longestPause(plan, yield* Clock.currentTimeMillis)
-      // Another key or provider answers sooner than a retry.
-      const hasNext = !isLast() || (hasMoreKeys && isKeysFault(last, candidate, plan))
-      const mayRetry = tries < retries && !search.isSole && !hasNext
-      const pauseMs = mayRetry ? retryPause(last, tries, longestMs) : null
-      if (pauseMs !== null) yield* Effect.sleep(Duration.millis(pauseMs))
-      // The client's deadline leaves no time for the next provider.
-      else if (longestMs <= 0) return yield* noneLeft(search, last)
-      else return Result.fail(last)
-    }
-  })
+  /** Whether another key of the provider may do better. */
+  #isKeysFault(failure: Failure, candidate: Candidate): boolean {
+    return failure instanceof CircuitOpenError
+      ? this.#options.circuits.lockedMs(candidate, this.#request.plan.caller.key.id) > 0
+      : failure.isKeysFault
+  }
 
-  /**
-   * Calls a candidate with one key of its provider after the other, as long as another key may do
-   * better. Returns the last failure if the next candidate may do better.
-   */
-  const callCandidate = Effect.fnUntraced(function* <A, R>(
-    search: Search,
-    call: Call<A, R>,
-    at: number,
-    before: Failure | null
-  ) {
-    const { candidates, request, warm } = search
-    const ranked = candidates[at]
-    const keyed = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id, warm?.place)
-    let last: Result.Result<Attempted<A>, Failure | null> = Result.fail(before)
-    for (const [index, candidate] of keyed.entries()) {
-      const provider = providers.get(candidate)
-      if (provider === undefined) continue
-      const hasMoreKeys = index + 1 < keyed.length
-      const turns = { at, before: Result.isFailure(last) ? last.failure : null, candidate, hasMoreKeys, provider }
-      const result: Result.Result<Attempted<A>, Failure> = yield* callWithKey(search, call, turns)
-      if (Result.isSuccess(result) || !isKeysFault(result.failure, candidate, request.plan)) return result
-      last = result
-    }
-    return last
-  })
+  #found({ answer, candidate, latencyMs }: Attempted<A>): Found<A> {
+    const { log, plan } = this.#request
+    const ranked = this.#candidates[this.#at]
+    if (this.#warm !== null) log.stuck(this.#options.warmCaches.answered(plan, this.#warm, candidate))
+    const isFallback = this.#at > 0 || candidate.provider !== ranked?.provider || candidate.offer !== ranked.offer
+    return { candidate, fallbackUsed: isFallback, latencyMs, answer, others: this.#rest() }
+  }
 
-  return Effect.fnUntraced(function* <A, R>(request: AnyRequest, call: Call<A, R>) {
-    const { plan } = request
-    if (plan.unroutable !== null) return yield* plan.unroutable
-    const isSole = noFallbacks(plan.request)
-    const warm = plan.conversation === null ? null : yield* warmCaches.find(plan)
-    const spread = inFlight.shared(plan.ranked, plan.groupSizes)
-    const ordered = warm === null ? spread : yield* warmCaches.ordered(plan, warm, spread)
-    const candidates = isSole ? ordered.slice(0, 1) : ordered
-    const search: Search = { request, candidates, isSole, warm, tried: new Set() }
-    let last: Failure | null = null
-    for (const [at, candidate] of candidates.entries()) {
-      if (search.tried.has(candidate)) continue
-      search.tried.add(candidate)
-      const result: Result.Result<Attempted<A>, Failure | null> = yield* callCandidate(search, call, at, last)
-      if (result._tag === "Success") {
-        const { answer, candidate: who, latencyMs } = result.success
-        if (warm !== null) request.log.stuck(warmCaches.answered(plan, warm, who))
-        const others = candidates.slice(at + 1).filter((other) => !search.tried.has(other))
-        const isFallback = at > 0 || who.provider !== candidate.provider || who.offer !== candidate.offer
-        return { candidate: who, fallbackUsed: isFallback, latencyMs, answer, others }
-      }
-      last = result.failure
-    }
-    return yield* noneLeft(search, last)
-  })
+  /** The further candidates that were not tried. */
+  #rest(): ReadonlyArray<Candidate> {
+    return this.#at + 1 >= this.#candidates.length
+      ? []
+      : this.#candidates.slice(this.#at + 1).filter((other) => !this.#isTried(other))
+  }
+
+  #isLast(): boolean {
+    return this.#rest().length === 0
+  }
+
+  #isTried(candidate: Candidate): boolean {
+    return this.#tried.includes(candidate)
+  }
+
+  #noneLeft(): Effect.Effect<never, GatewayError> {
+    const { log, plan } = this.#request
+    return Effect.fail(exhaustedError(plan.model, log.record.attempts, this.#isSole, this.#last))
+  }
 }
+
+/**
+ * Finds the answer of the first candidate that answers. The search begins as this is called, so
+ * call it where its request is.
+ */
+export const makeCandidateSearch =
+  (options: SearchOptions) =>
+  <A, R>(request: AnyRequest, call: Call<A, R>): Effect.Effect<Found<A>, GatewayError, R> => {
+    const { inFlight, warmCaches } = options
+    const { plan } = request
+    if (plan.unroutable !== null) return Effect.fail(plan.unroutable)
+    return Effect.flatMapEager(warmCaches.find(plan), (warm) => {
+      const spread = inFlight.shared(plan.ranked, plan.groupSizes)
+      const ordered = warm === null ? Effect.succeed(spread) : warmCaches.ordered(plan, warm, spread)
+      return Effect.flatMapEager(ordered, (candidates) =>
+        new Search(options, request, call, candidates, warm).nextCandidate()
+      )
+    })
+  }
 
 const noFallbacks = (request: unknown): boolean =>
   typeof request === "object" &&

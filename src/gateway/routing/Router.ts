@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -76,6 +76,7 @@ export class Router extends Context.Service<
         const route = makeCandidateSearch({
           attempt,
           circuits,
+          clock,
           inFlight,
           keysOf,
           providers,
@@ -85,9 +86,12 @@ export class Router extends Context.Service<
         })
 
         /** The candidate counts as busy until the scope closes. */
-        const untilClosed = (candidate: Candidate) => {
+        const untilClosed = (candidate: Candidate, scope: Scope.Scope) => {
           inFlight.begin(candidate)
-          return onClose(Effect.sync(() => inFlight.end(candidate)))
+          return addFinalizer(scope, () => {
+            inFlight.end(candidate)
+            return Effect.void
+          })
         }
 
         const hedging =
@@ -107,7 +111,7 @@ export class Router extends Context.Service<
               openStream(provider, candidate, contentOf(request, candidate), request, isLast),
             hedge: hedging
           })
-          yield* untilClosed(routed.candidate)
+          yield* untilClosed(routed.candidate, scope)
           const after =
             options.continueStreams && others.length > 0 && isContinuable(plan)
               ? successors(routed.candidate, others)
@@ -129,14 +133,14 @@ export class Router extends Context.Service<
                       const provider = providers.get(candidate)
                       return provider === undefined
                         ? Effect.die(new Error("a candidate is of no provider"))
-                        : Effect.map(
-                            attempt(
-                              request,
-                              candidate,
+                        : Effect.suspend(() =>
+                            attempt(request, candidate, () =>
                               openStream(provider, candidate, { request: request_ }, request, after.length === 0)
-                            ),
-                            ({ answer }) => answer
-                          ).pipe(Effect.tap(() => untilClosed(candidate)))
+                            )
+                          ).pipe(
+                            Effect.map(({ answer }) => answer),
+                            Effect.tap(() => untilClosed(candidate, scope))
+                          )
                     }
                   }),
                   scope
@@ -161,25 +165,29 @@ export class Router extends Context.Service<
 
         return Router.of({
           reply: (request) =>
-            Effect.map(
-              route(request, {
-                make: (provider, candidate, isLast) => whole({ request, provider, candidate, isLast })
-              }),
-              (routed) => withSpeed(request, routed)
+            Effect.suspend(() =>
+              Effect.mapEager(
+                route(request, {
+                  make: (provider, candidate, isLast) => whole({ request, provider, candidate, isLast })
+                }),
+                (routed) => withSpeed(request, routed)
+              )
             ),
           stream,
           embed: (request) =>
-            route(request, {
-              make: (provider, candidate) =>
-                withTimeout(
-                  Effect.flatMap(inputFor(provider, request.plan.request), (readable) =>
-                    provider.embed({ request: readable, offer: candidate.offer })
-                  ),
-                  limitsOf(candidate).totalMs,
-                  provider,
-                  "total"
-                )
-            })
+            Effect.suspend(() =>
+              route(request, {
+                make: (provider, candidate) =>
+                  withTimeout(
+                    Effect.flatMap(inputFor(provider, request.plan.request), (readable) =>
+                      provider.embed({ request: readable, offer: candidate.offer })
+                    ),
+                    limitsOf(candidate).totalMs,
+                    provider,
+                    "total"
+                  )
+              })
+            )
         })
       })
     )

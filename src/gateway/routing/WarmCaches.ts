@@ -33,8 +33,8 @@ export const makeWarmCaches = (
     const nowMs = clock.currentTimeMillisUnsafe()
     const place = store.peek(name, nowMs)
     if (place !== undefined) return Effect.succeed({ name, place })
-    return Effect.map(
-      Effect.orElseSucceed(store.get(name, nowMs), () => undefined),
+    return Effect.mapEager(
+      Effect.catchEager(store.get(name, nowMs), () => Effect.succeed(undefined)),
       (found) => ({ name, place: found })
     )
   }
@@ -51,7 +51,7 @@ export const makeWarmCaches = (
     if (warm === undefined) return Effect.succeed(candidates)
     const keyed = key === undefined ? warm : { ...warm, key: Number(key) }
     if (circuits.lockedMs(keyed, plan.caller.key.id) > 0) return Effect.succeed(candidates)
-    return Effect.map(circuits.stateHere(keyed), ({ state }) =>
+    return Effect.mapEager(circuits.stateHere(keyed), ({ state }) =>
       state === "closed" ? [warm, ...candidates.filter((other) => other !== warm)] : candidates
     )
   }
