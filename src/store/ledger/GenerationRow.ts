@@ -96,7 +96,7 @@ const table = tableOf("generations", Row)
 /** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
-  const { attempts, cost, dropped, excluded, price, reservation, sticky, usage } = generation
+  const { cost, usage } = generation
   return [
     generation.id,
     generation.keyId,
@@ -123,21 +123,28 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
     generation.cancelled,
     generation.finishReason,
     generation.errorType,
-    {
-      attempts,
-      excluded,
-      price,
-      reservation,
-      ...detailsOf(usage),
-      ...requestedOf(generation),
-      ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
-      ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
-      ...(dropped === undefined ? {} : { dropped }),
-      ...(sticky === undefined ? {} : { sticky }),
-      ...aboutRequest(generation)
-    }
+    receiptOf(generation)
   ]
 }
+
+/** Every other part. JSON leaves out undefined members. */
+const receiptOf = (generation: Generation): Partial<Record<keyof Row["receipt"], unknown>> => ({
+  attempts: generation.attempts,
+  excluded: generation.excluded,
+  price: generation.price,
+  reservation: generation.reservation,
+  reasoningTokens: generation.usage.reasoningTokens,
+  rare: generation.usage.rare,
+  serviceTier: generation.usage.serviceTier,
+  requestedModel: generation.requestedModel,
+  lines: generation.cost.lines.length === 0 ? undefined : generation.cost.lines,
+  feesNano: generation.cost.feesNano === 0 ? undefined : generation.cost.feesNano,
+  dropped: generation.dropped,
+  sticky: generation.sticky,
+  request: generation.request,
+  parameters: generation.parameters,
+  masked: generation.masked
+})
 
 /** Parts of the receipt, because they have no columns. */
 const detailsOf = ({ rare, reasoningTokens, serviceTier }: UsageDetails): UsageDetails => ({

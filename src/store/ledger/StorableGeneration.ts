@@ -3,6 +3,7 @@
  * lists have a maximum length. A regular generation stays unchanged. Absurd values of a client or
  * provider are cut, so that they never make a settlement fail.
  */
+import { Predicate } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { type BillLine, type TokenUsage } from "../../domain/pricing/Money.ts"
 import { mapClasses } from "../../domain/pricing/UsageClass.ts"
@@ -48,7 +49,35 @@ export const storableLines = (lines: ReadonlyArray<BillLine>): ReadonlyArray<Bil
     nano: storableNano(line.nano)
   }))
 
-export const storableGeneration = (generation: Generation): Generation => {
+/** Members without a bound here: names of our own, and what the gateway has bounded before. */
+const unbounded: ReadonlySet<string> = new Set([
+  "id",
+  "keyId",
+  "ownerId",
+  "createdAtMs",
+  "parameters",
+  "masked",
+  "request"
+])
+
+/** Whether a value is within the narrowest of the bounds, as those of nearly every generation. */
+const isSmall = (value: unknown): boolean => {
+  if (typeof value === "number") return Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS
+  if (typeof value === "string") return value.length <= LONGEST_NAME
+  if (Array.isArray(value)) return value.length <= MOST_DROPPED && value.every(isSmall)
+  return !Predicate.isObject(value) || hasSmallMembers(value)
+}
+
+const hasSmallMembers = (value: object): boolean => {
+  for (const name in value) if (!unbounded.has(name) && !isSmall(Reflect.get(value, name))) return false
+  return true
+}
+
+/** The generation itself if it is within all bounds. */
+export const storableGeneration = (generation: Generation): Generation =>
+  hasSmallMembers(generation) ? generation : bounded(generation)
+
+const bounded = (generation: Generation): Generation => {
   const { attempts, cost, dropped, excluded, price, reservation } = generation
   return {
     ...generation,
