@@ -17,8 +17,6 @@ export interface Piece {
   readonly isString: boolean
 }
 
-const BACKSLASH = 92
-
 /** Pieces are made lazily, so that a search that ends early makes no more of them. */
 export function* jsonPieces(text: string): Generator<Piece, void> {
   const between = (start: number, end: number): Piece => ({
@@ -48,21 +46,35 @@ const stringPiece = (text: string, start: number, end: number): Piece => {
 }
 
 /**
- * An escape of two or six characters decodes to one. The offsets are computed once, on first use.
+ * An escape of two or six characters decodes to one. Findings ask in the order of the text, so each
+ * search for the next escape begins where the last one ended.
  */
 const offsetIn = (raw: string, start: number): ((at: number) => number) => {
-  let places: Array<number> | undefined
+  const escapeFrom = (from: number): number => {
+    const found = raw.indexOf("\\", from)
+    return found === -1 ? raw.length : found
+  }
+  // A place in the decoded text, the same place in `raw`, and the next escape.
+  let decoded = 0
+  let from = 0
+  let escape = escapeFrom(0)
   return (at) => {
-    if (places === undefined) {
-      places = []
-      for (let from = 0; from < raw.length; from += width(raw, from)) places.push(start + from)
-      places.push(start + raw.length)
+    if (at < decoded) {
+      decoded = from = 0
+      escape = escapeFrom(0)
     }
-    return places[at] ?? start + raw.length
+    while (decoded < at && from < raw.length) {
+      const plain = Math.min(at - decoded, escape - from)
+      decoded += plain
+      from += plain
+      if (decoded === at || from === raw.length) break
+      decoded++
+      from += raw[from + 1] === "u" ? 6 : 2
+      escape = escapeFrom(from)
+    }
+    return start + from
   }
 }
-
-const width = (raw: string, at: number): number => (raw.charCodeAt(at) !== BACKSLASH ? 1 : raw[at + 1] === "u" ? 6 : 2)
 
 /** Whether a text is searched as JSON: it begins and ends like an object or a list. */
 export const looksLikeJson = (text: string): boolean =>

@@ -146,11 +146,14 @@ const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget
     const before = label === null || text.length > LONGEST_LABELLED ? "" : `${label}: `
     const spans = yield* scan(before + text, wanted, budget)
     if (spans.length === 0) return none
-    return spans.flatMap(({ end: to, start: at, type }) => {
+    const values: Array<Value> = []
+    for (const { end: to, start: at, type } of spans) {
+      yield
       const [start, end] = [Math.max(0, at - before.length), to - before.length]
       const value = text.slice(start, Math.max(0, end))
-      return value === "" ? [] : [{ start, end, type, value, isNumber: isJson && /^\d+$/.test(value) }]
-    })
+      if (value !== "") values.push({ start, end, type, value, isNumber: isJson && /^\d+$/.test(value) })
+    }
+    return values
   }
 
   function* json(text: string): Steps<ReadonlyArray<Value>> {
@@ -162,6 +165,7 @@ const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget
       yield
       if (!piece.isString) label = before !== null && /^\s{0,64}:/.test(piece.text) && isLabel(before) ? before : null
       for (const value of yield* plain(piece.text, piece.isString ? label : null, !piece.isString)) {
+        yield
         values.push({ ...value, start: piece.offset(value.start), end: piece.offset(value.end) })
       }
       before = piece.isString ? piece.text : null

@@ -40,7 +40,12 @@ export class PlaceholderMap {
    * call of `placeholder`.
    */
   *reserve(text: string, isToolName: boolean): Steps<void> {
-    if (isToolName) for (const [found] of text.matchAll(bareForm)) this.#taken.add(`[${found.toUpperCase()}]`)
+    if (isToolName) {
+      for (const found of matchesIn(text, bareForm)) {
+        if (found !== null) this.#taken.add(`[${found[0].toUpperCase()}]`)
+        yield
+      }
+    }
     if (!text.includes("[")) return
     for (const found of matchesIn(text, form)) {
       if (found !== null) this.#taken.add(found[0].replaceAll("\\", "").toUpperCase())

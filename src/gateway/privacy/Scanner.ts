@@ -45,7 +45,7 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
           if (wanted.has("iban")) yield* findIbans(text, libraries, add)
         }
       }
-      return withoutOverlaps(spans)
+      return yield* withoutOverlaps(spans)
     }
   })
 
