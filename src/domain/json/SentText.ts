@@ -56,8 +56,15 @@ const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =
 /** The commas and opening brackets of a value's text, which has more if it repeats a name. */
 const marksOf = (value: unknown): number => {
   if (typeof value !== "object" || value === null) return 0
-  const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value)
-  let marks = Math.max(1, parts.length)
-  for (const part of parts) if (typeof part === "object") marks += marksOf(part)
-  return marks
+  let parts = 0
+  let marks = 0
+  if (Array.isArray(value)) {
+    parts = value.length
+    for (const part of value) marks += marksOf(part)
+  } else
+    for (const name in value) {
+      parts++
+      marks += marksOf(Reflect.get(value, name))
+    }
+  return marks + Math.max(1, parts)
 }

@@ -1,6 +1,7 @@
 /**
  * Decodes a body by its endpoint's schema, or lists all its faults. A short body is parsed and
- * decoded at once. A long one is parsed in its own turn and decoded in turns, with the same result.
+ * decoded at once, and a middling one if it is valid. A long one is parsed in its own turn and
+ * decoded in turns, with the same result.
  */
 import { Effect, Result, Schema, SchemaParser, type SchemaAST, type SchemaIssue } from "effect"
 import { type HttpServerRequest } from "effect/http"
@@ -14,13 +15,17 @@ import { validationResponse } from "../errors/ErrorResponse.ts"
 import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
 import { type Beyond, jsonFault, schemaFaults } from "./JsonBody.ts"
 import { pausing } from "./PausingCodec.ts"
-import { plainMembers } from "./PlainMembers.ts"
+import { plainBody } from "./PlainBody.ts"
 
 /**
  * Longer bodies are decoded in turns. A shorter one takes some milliseconds at most, whatever its
  * content.
  */
 export const SHORT_CHARACTERS = 16_384
+/** A body up to this length is parsed and checked in one turn. */
+export const MIDDLING_CHARACTERS = 131_072
+/** A body up to this length is checked in one turn. */
+const CHECKED_CHARACTERS = 262_144
 
 export type Decode<A> = (body: BodyText) => Effect.Effect<A, ReadonlyArray<ValidationError>>
 
@@ -44,11 +49,14 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       return schemaFaults(value, firstFaults(codec, decodeOptions, value, issue), beyond)
     }
 
-    const plain = plainMembers(payload.ast)
+    // A codec that refuses unknown members looks at each of them.
+    const plain = options.onExcessProperty === undefined ? plainBody(codec) : null
     const withTexts = ({ sent }: BodyText, parsed: unknown, decoded: S["Type"]) => {
-      if (sent) keepTexts(sent, parsed, decoded, plain)
+      if (sent && plain !== null) keepTexts(sent, parsed, decoded, plain.isPlain)
       return decoded
     }
+    const isMiddling = ({ hasLongNumber, text }: BodyText) =>
+      text.length <= MIDDLING_CHARACTERS && !hasLongNumber && plain !== null
 
     const inTurns = Effect.fnUntraced(function* (body: BodyText) {
       // Joining the body took a turn.
@@ -56,14 +64,24 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       const value = valueOf(body)
       if (value === undefined) return yield* Effect.fail([jsonFault(body.text)])
       yield* turns.next
-      const decoded = yield* Effect.mapError(slowly(value), (issue) => faultsOf(body, value, issue))
-      return withTexts(body, value, decoded)
+      const quick = body.text.length <= CHECKED_CHARACTERS ? plain?.decode(value) : undefined
+      return quick === undefined ? yield* decodedInTurns(body, value) : withTexts(body, value, quick)
     })
 
+    const decodedInTurns = (body: BodyText, value: unknown) =>
+      Effect.mapBoth(slowly(value), {
+        onFailure: (issue) => faultsOf(body, value, issue),
+        onSuccess: (decoded) => withTexts(body, value, decoded)
+      })
+
     return (body) => {
-      if (body.text.length > SHORT_CHARACTERS) return inTurns(body)
+      const isShort = body.text.length <= SHORT_CHARACTERS
+      if (!isShort && !isMiddling(body)) return inTurns(body)
       const value = valueOf(body)
       if (value === undefined) return Effect.fail([jsonFault(body.text)])
+      const quick = plain?.decode(value)
+      if (quick !== undefined) return Effect.succeed(withTexts(body, value, quick))
+      if (!isShort) return decodedInTurns(body, value)
       const decoded = atOnce(value)
       return Result.isSuccess(decoded)
         ? Effect.succeed(withTexts(body, value, decoded.success))

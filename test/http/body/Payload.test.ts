@@ -8,7 +8,8 @@ import { PrivacyPreviewRequest } from "../../../src/api/Privacy.ts"
 import { strict } from "../../../src/api/schemas/Strictness.ts"
 import { ChatRequest } from "../../../src/domain/Chat.ts"
 import { EmbeddingRequest } from "../../../src/domain/Embedding.ts"
-import { makeDecode, SHORT_CHARACTERS } from "../../../src/http/body/Payload.ts"
+import { makeDecode, MIDDLING_CHARACTERS, SHORT_CHARACTERS } from "../../../src/http/body/Payload.ts"
+import { plainBody } from "../../../src/http/body/PlainBody.ts"
 import { pausing } from "../../../src/http/body/PausingCodec.ts"
 import { validationFaults } from "../../../src/http/body/ValidationFaults.ts"
 import { shortTurns } from "../../support/turns.ts"
@@ -31,6 +32,12 @@ const isAlike = Effect.fnUntraced(function* (value: unknown) {
       const parts = yield* Effect.result(SchemaParser.decodeUnknownEffect(pausing(codec, turns), options)(value))
       assert.deepStrictEqual(told(value, parts), told(value, whole))
     }
+    const plain = plainBody(codec)
+    assert.strictEqual(plain === null, schema === PrivacyPreviewRequest)
+    if (plain === null) continue
+    const whole = SchemaParser.decodeUnknownResult(codec)(value)
+    // Only what is valid is decoded without a copy, and all of it is.
+    assert.deepStrictEqual(plain.decode(value), Result.isSuccess(whole) ? whole.success : undefined)
   }
 })
 
@@ -140,7 +147,7 @@ describe("A body", () => {
   it.effect("that is long yields to the event loop many times while it is decoded", () =>
     Effect.gen(function* () {
       const decode = yield* Effect.provideService(makeDecode(ChatRequest), Clock.Clock, yield* ticking)
-      const text = chat(1_000)
+      const text = chat(1_000) + " ".repeat(2 * MIDDLING_CHARACTERS)
       let rounds = 0
       let isOver = false
       const round = () => {
@@ -163,6 +170,15 @@ describe("A body", () => {
       const text = chat(100)
       assert.isBelow(text.length, SHORT_CHARACTERS)
       assert.isTrue(Exit.isExit(decode({ text, hasLongNumber: false })))
+      // A middling one too if it is valid, unless a number takes long to parse.
+      const middling = chat(1_000)
+      assert.isAbove(middling.length, SHORT_CHARACTERS)
+      assert.isTrue(Exit.isExit(decode({ text: middling, hasLongNumber: false })))
+      assert.isFalse(Exit.isExit(decode({ text: middling, hasLongNumber: true })))
+      const long = { text: middling + " ".repeat(MIDDLING_CHARACTERS), hasLongNumber: false }
+      assert.isFalse(Exit.isExit(decode(long)))
+      assert.lengthOf((yield* decode(long)).messages, 1_000)
+      assert.isFalse(Exit.isExit(decode({ text: middling.replace("user", "nobody"), hasLongNumber: false })))
     })
   )
 
@@ -170,9 +186,13 @@ describe("A body", () => {
     Effect.gen(function* () {
       const decode = yield* makeDecode(ChatRequest)
       const refused = (text: string) => Effect.flip(decode({ text, hasLongNumber: false }))
-      const padding = " ".repeat(SHORT_CHARACTERS)
+      const middling = " ".repeat(SHORT_CHARACTERS)
+      const long = " ".repeat(MIDDLING_CHARACTERS)
+      const huge = " ".repeat(2 * MIDDLING_CHARACTERS)
       for (const text of ['{"model":1,"messages":[{"role":"user"},2]}', "{]", '{"model":"m","messages":[]}']) {
-        assert.deepStrictEqual(yield* refused(text + padding), yield* refused(text))
+        assert.deepStrictEqual(yield* refused(text + middling), yield* refused(text))
+        assert.deepStrictEqual(yield* refused(text + long), yield* refused(text))
+        assert.deepStrictEqual(yield* refused(text + huge), yield* refused(text))
       }
     })
   )
