@@ -179,7 +179,7 @@ export const zones: ReadonlyArray<Zone> = [
     name: "cli",
     files: /^cli\//,
     mayImport:
-      /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/(?:CommandLine|UpgradeCheck)|store\/sql\/(?:Connectivity|UpgradeCheck))\.ts$/,
+      /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/(?:CommandLine|PriceRefresh|UpgradeCheck)|store\/sql\/(?:Connectivity|UpgradeCheck))\.ts$/,
     notPackages: package_(sql),
     because: "a command calls the gateway as a client; by itself it only reads settings, checks servers and launches"
   },

@@ -9,7 +9,6 @@ import { defaultBudgets, defaultTiers, type RateLimits, type Tier } from "./doma
 import { type NanoUsd } from "./domain/pricing/Money.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
-import { weakAdminKey } from "./settings/AdminKey.ts"
 import { type AliasSettings, unservedAliases } from "./settings/providers/AliasesSection.ts"
 import { type ConfigFile, mergeBudgets, mergeTiers } from "./settings/ConfigFile.ts"
 import { defaultDataDir } from "./settings/DataDir.ts"
@@ -17,13 +16,15 @@ import { decodeEnvironment, type Environment, presentVariables, unknownVariables
 import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
 import { changed, unknownModels } from "./settings/providers/PresetsSection.ts"
+import { type PricesSettings, withPrices } from "./settings/PricesSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { originOf, type SettingsOrigin } from "./settings/Origin.ts"
 import { readConfig } from "./settings/ReadConfig.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { defaultServer, type ServerSettings } from "./settings/ServerSection.ts"
-import { inProduction, noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
+import { inProduction, noSignIn, type SignInSettings } from "./settings/SignIn.ts"
+import { unsafe } from "./settings/Unsafe.ts"
 import { unservedFallbacks } from "./settings/providers/UnservedFallbacks.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/providers/VendorKeys.ts"
@@ -116,6 +117,8 @@ export interface SettingsShape {
   readonly ledger: { readonly leaseMs: number }
   /** `privacy` in the file. */
   readonly privacy: PrivacyRules
+  /** `prices` in the file; absent: no signed list. */
+  readonly prices?: PricesSettings
   /** `webhooks` in the file. */
   readonly webhooks: ReadonlyArray<WebhookSettings>
   /** `OTEL_*`: export of traces and metrics. */
@@ -183,7 +186,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
       const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
       return yield* new SettingsError({ faults: all.flatMap((part) => (Result.isFailure(part) ? part.failure : [])) })
     }
-    const { environment, telemetry, vendors, file } = decoded.success
+    const { environment, telemetry, vendors: listed, file } = decoded.success
+    const vendors = yield* withPrices(listed, file.prices, source.readFile)
     const composed = compose(environment, telemetry, vendors, file, source.isTerminal)
     const settings: SettingsShape = { ...composed, ...originOf(config, env) }
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
@@ -277,23 +281,10 @@ const compose = (
         file.ledger.lease_seconds === undefined ? defaultSettings.ledger.leaseMs : file.ledger.lease_seconds * 1000
     },
     privacy: file.privacy,
+    ...(file.prices === null ? {} : { prices: file.prices }),
     webhooks: file.webhooks,
     telemetry,
     auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn),
     server: file.cors.length === 0 ? file.server : { ...file.server, corsOrigins: file.cors }
   }
 }
-
-const unsafe = ({ adminKey, auth, environment, providers }: SettingsShape): Faults =>
-  environment === "production" ? [...noProvider(providers), ...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
-
-const noProvider = (providers: ReadonlyArray<ProviderConfig>): Faults =>
-  providers.length > 0
-    ? []
-    : [
-        {
-          setting: "providers",
-          problem: "is empty, and production has no mock provider",
-          expected: "an entry in the settings file, or a vendor's key in the environment, such as OPENAI_API_KEY"
-        }
-      ]

@@ -3,6 +3,7 @@ import { Command } from "effect/cli"
 import { admin } from "./admin/Admin.ts"
 import { audit } from "./admin/Audit.ts"
 import { keys } from "./admin/Keys.ts"
+import { prices } from "./prices/Prices.ts"
 import { providers } from "./admin/Providers.ts"
 import { users } from "./admin/Users.ts"
 import { webhooks } from "./admin/Webhooks.ts"
@@ -26,7 +27,7 @@ export const tollgate = Command.make("tollgate").pipe(
     "The gateway's command line: runs a gateway, checks it, and sends requests to a running one."
   ),
   Command.withSubcommands([
-    { group: "Run a gateway", commands: [start, check, doctor, upgrade] },
+    { group: "Run a gateway", commands: [start, check, doctor, upgrade, prices] },
     { group: "Use it with an API key", commands: [chat, models, route, setup, key] },
     { group: "See what happened, of all keys or of your own", commands: [generations, receipt, logs, usage] },
     { group: "Administer it with the admin key", commands: [keys, users, admin, providers, audit, webhooks] },

@@ -17,6 +17,7 @@ import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
 import { decodeGenerations, type GenerationsSettings, keptForEver } from "./GenerationsSection.ts"
 import { entriesOf } from "./Lists.ts"
 import { decodePresets, type PresetChanges } from "./providers/PresetsSection.ts"
+import { decodePrices, type PricesSettings } from "./PricesSection.ts"
 import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./providers/ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
@@ -41,7 +42,8 @@ const sections = [
   "webhooks",
   "auth",
   "server",
-  "cors"
+  "cors",
+  "prices"
 ] as const
 
 const hedge = "milliseconds, from 1 to 600000"
@@ -117,6 +119,7 @@ export interface ConfigFile {
   readonly auth: SignInSettings | null
   readonly server: ServerSettings
   readonly cors: ReadonlyArray<string>
+  readonly prices: PricesSettings | null
 }
 
 export interface ReadConfig {
@@ -150,7 +153,8 @@ export const emptyConfig: ReadConfig = {
     webhooks: [],
     auth: null,
     server: defaultServer,
-    cors: []
+    cors: [],
+    prices: null
   }),
   referred: new Set(),
   slugs: new Set()
@@ -224,7 +228,8 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     webhooks: section<ReadonlyArray<WebhookSettings>>("webhooks", decodeWebhooks, []),
     auth: section<SignInSettings | null>("auth", decodeSignIn, null),
     server: section("server", decodeServer, defaultServer),
-    cors: section<ReadonlyArray<string>>("cors", decodeCors, [])
+    cors: section<ReadonlyArray<string>>("cors", decodeCors, []),
+    prices: section<PricesSettings | null>("prices", decodePrices, null)
   }
   const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
   const faults = all.flatMap((part) => (Result.isFailure(part) ? part.failure : []))
@@ -249,7 +254,8 @@ const SectionNames = Schema.Struct({
   webhooks: anything,
   auth: anything,
   server: anything,
-  cors: anything
+  cors: anything,
+  prices: anything
 } satisfies Record<(typeof sections)[number], Schema.Top>)
 
 const withoutEmptySections = (file: object): object =>

@@ -77,6 +77,7 @@ export const sectionsOf = (settings: SettingsShape) => {
     markup: settings.markup,
     ledger: { leaseSeconds: settings.ledger.leaseMs / 1_000 },
     privacy: settings.privacy,
+    ...(settings.prices === undefined ? {} : { prices: settings.prices }),
     webhooks: settings.webhooks,
     auth: authOf(settings.auth),
     server,

@@ -8,6 +8,7 @@ import { type SettingsOrigin } from "./Origin.ts"
 export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
   ...started,
   providers: fresh.providers,
+  ...(fresh.prices === undefined ? {} : { prices: fresh.prices }),
   routing: fresh.routing,
   tiers: fresh.tiers,
   tierBudgets: fresh.tierBudgets,
@@ -22,8 +23,9 @@ export const reloaded = (started: SettingsShape, fresh: SettingsShape): Settings
 
 /** The sections that hold after a reload. `cache.max_entries` does not. */
 const isReloaded = (member: string): boolean =>
-  /^(?:providers|presets|aliases|routing|tiers|cache|markup|idempotency|responses|privacy|auth)(?:\.|$)/.test(member) &&
-  member !== "cache.max_entries"
+  /^(?:providers|presets|prices|aliases|routing|tiers|cache|markup|idempotency|responses|privacy|auth)(?:\.|$)/.test(
+    member
+  ) && member !== "cache.max_entries"
 
 const originOf = (started: SettingsShape, fresh: SettingsOrigin): SettingsOrigin => ({
   ...fresh,

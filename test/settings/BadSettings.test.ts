@@ -187,11 +187,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors, prices"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, responses, audit, generations, markup, ledger, privacy, webhooks, auth, server, cors, prices"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
