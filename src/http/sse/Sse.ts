@@ -2,7 +2,7 @@
  * Encodes a completion's events as Server-Sent Events, in the form of a writer. Fifteen seconds of
  * silence are filled, so that proxies keep the connection. Encoding cannot fail.
  */
-import { Cause, Effect, Pull, Scope, Stream } from "effect"
+import { Cause, Effect, type Pull, Scope, Stream } from "effect"
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { type CompletionEvent } from "../../gateway/request/Answer.ts"
 
@@ -53,8 +53,8 @@ export const makeEncode =
         }
         // A defect ends the connection without the writer's end, so that a broken stream never
         // looks complete.
-        const encoded: Pull.Pull<readonly [Uint8Array]> = Pull.catchDone(
-          Effect.flatMap(pull, (batch) => {
+        const encoded: Pull.Pull<readonly [Uint8Array]> = Effect.matchEffect(pull, {
+          onSuccess: (batch) => {
             let text = ""
             for (const event of batch) text += writer.write(event)
             const later = writer.later?.() ?? null
@@ -64,13 +64,13 @@ export const makeEncode =
             }
             // Held back: the next events bring it.
             return text === "" ? encoded : Effect.succeed(handOver(text))
-          }),
-          () => {
+          },
+          onFailure: () => {
             isWhole = true
             const end = writer.end()
-            return end === "" ? Cause.done() : Effect.sync(() => handOver(end))
+            return end === "" ? Cause.done() : Effect.succeed(handOver(end))
           }
-        )
+        })
         const next: Pull.Pull<readonly [Uint8Array]> = Effect.suspend(() => {
           stall.end()
           if (isWhole) return Cause.done()
