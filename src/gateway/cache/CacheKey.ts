@@ -14,22 +14,21 @@ const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
 
 /**
  * `tenant`: the id of the key or of its owner; two tenants never share an entry. `model` is the
- * full id. A short request is hashed at once, a long one in turns.
+ * full id. A short request is hashed as this is called, a long one in turns: run its effect once.
  */
-export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> =>
-  Effect.suspend(() => {
-    // Without a prototype, a member may have any name.
-    const members: Record<string, unknown> = Object.create(null)
-    for (const [name, value] of Object.entries(request)) {
-      if (!formOnly.has(name) && (name !== "temperature" || value !== 1)) members[name] = value
-    }
-    members["model"] = model
-    const mock = request.metadata?.["mock"]
-    if (mock !== undefined) members["metadata"] = { mock }
+export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> => {
+  // Without a prototype, a member may have any name.
+  const members: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(request)) {
+    if (!formOnly.has(name) && (name !== "temperature" || value !== 1)) members[name] = value
+  }
+  members["model"] = model
+  const mock = request.metadata?.["mock"]
+  if (mock !== undefined) members["metadata"] = { mock }
 
-    const pieces = canonicalPieces(members)
-    const first = pieces.next()
-    if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
-    const long = createHash("sha256").update(`${tenant}\n`).update(first.value)
-    return Effect.map(feed(pieces, long, turns), () => long.digest("hex"))
-  })
+  const pieces = canonicalPieces(members)
+  const first = pieces.next()
+  if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
+  const long = createHash("sha256").update(`${tenant}\n`).update(first.value)
+  return Effect.map(feed(pieces, long, turns), () => long.digest("hex"))
+}
