@@ -28,6 +28,8 @@ type AnyRequest = Omit<RoutedRequest, "plan"> & { readonly plan: RequestPlan<unk
 /** How a candidate is called. `isLast`: no further candidate follows. */
 export interface Call<A, R> {
   readonly make: (provider: Provider, candidate: Candidate, isLast: boolean) => Effect.Effect<A, ProviderError, R>
+  /** Called with the answer. */
+  readonly answered?: (found: Found<A>) => void
   /** When a hedged call starts; undefined: never. */
   readonly hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> } | undefined
 }
@@ -197,7 +199,9 @@ class Search<A, R> {
     const ranked = this.#candidates[this.#at]
     if (this.#warm !== null) log.stuck(this.#options.warmCaches.answered(plan, this.#warm, candidate))
     const isFallback = this.#at > 0 || candidate.provider !== ranked?.provider || candidate.offer !== ranked.offer
-    return { candidate, fallbackUsed: isFallback, latencyMs, answer, others: this.#rest() }
+    const found = { candidate, fallbackUsed: isFallback, latencyMs, answer, others: this.#rest() }
+    this.#call.answered?.(found)
+    return found
   }
 
   /** The further candidates that were not tried. */

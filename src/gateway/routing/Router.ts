@@ -13,7 +13,7 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { type Provider, ProviderError, Unsupported } from "../../providers/Provider.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { attempting } from "./Attempt.ts"
-import { makeCandidateSearch } from "./CandidateSearch.ts"
+import { type Found, makeCandidateSearch } from "./CandidateSearch.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { continueStream, isContinuable, successors } from "./Continuation.ts"
@@ -150,28 +150,22 @@ export class Router extends Context.Service<
 
         const whole = makeWholeReply()
 
-        const withSpeed = (
-          { budget, plan }: RoutedRequest<ChatRequest>,
-          routed: Routed<ChatReply>
-        ): Routed<ChatReply> => {
-          const { answer, candidate, latencyMs } = routed
+        const recordSpeed = ({ budget, plan }: RoutedRequest<ChatRequest>, found: Found<ChatReply>): void => {
+          const { answer, candidate, latencyMs } = found
           const usage = plausibleUsage(plan, budget.affordableTokens, candidate.offer, answer.usage)
           const tokens = usage?.completionTokens ?? 0
           if (tokens > 1 && latencyMs > 0) {
             stats.recordSpeed(candidate.provider.slug, candidate.offer.id, (tokens * 1000) / latencyMs)
           }
-          return routed
         }
 
         return Router.of({
           reply: (request) =>
             Effect.suspend(() =>
-              Effect.mapEager(
-                route(request, {
-                  make: (provider, candidate, isLast) => whole({ request, provider, candidate, isLast })
-                }),
-                (routed) => withSpeed(request, routed)
-              )
+              route(request, {
+                make: (provider, candidate, isLast) => whole({ request, provider, candidate, isLast }),
+                answered: (found) => recordSpeed(request, found)
+              })
             ),
           stream,
           embed: (request) =>
