@@ -9,7 +9,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer, withScope } from "../../domain/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"
@@ -65,30 +65,29 @@ export const readToEnd = <E>(events: Stream.Stream<ChatEvent, E>, seen: Received
  * Runs `call`, and lets it go on after the client has left if its usage is unknown until the end.
  * Its answer then goes to `settle`. Any other call is aborted with the request's scope.
  */
-export const runPastDisconnect = Effect.fnUntraced(function* <A, E>(
+export const runPastDisconnect = <A, E>(
   request: MeteredRequest,
   call: Effect.Effect<A, E, Scope.Scope>,
   settle: (answer: A) => Effect.Effect<void>,
   onLeft: () => void
-) {
-  const scope = yield* Effect.scope
-  const fiber = yield* Effect.forkIn(call, scope, { startImmediately: true })
-  const readOn = Effect.suspend(() => {
-    onLeft()
-    if (request.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
-    return Fiber.join(fiber).pipe(
-      Effect.timeoutOption(Duration.millis(READ_ON_MS)),
-      Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
-      Effect.ignoreCause
-    )
-  })
-  yield* onClose(
-    Effect.suspend(() =>
-      request.reservation.isSettled || !isOutputUnknown(request.plan, request.log.record) ? Effect.void : readOn
-    )
+): Effect.Effect<A, E, Scope.Scope> =>
+  withScope((scope) =>
+    Effect.flatMap(Effect.forkIn(call, scope, { startImmediately: true }), (fiber) => {
+      const readOn = (): Effect.Effect<void> => {
+        onLeft()
+        if (request.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
+        return Fiber.join(fiber).pipe(
+          Effect.timeoutOption(Duration.millis(READ_ON_MS)),
+          Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
+          Effect.ignoreCause
+        )
+      }
+      const added = addFinalizer(scope, () =>
+        request.reservation.isSettled || !isOutputUnknown(request.plan, request.log.record) ? Effect.void : readOn()
+      )
+      return Effect.flatMapEager(added, () => Fiber.join(fiber))
+    })
   )
-  return yield* Fiber.join(fiber)
-})
 
 /** Whether the output of the call so far is unknown. */
 export const isOutputUnknown = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
