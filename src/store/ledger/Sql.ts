@@ -6,7 +6,8 @@
  * month's counter, never by the result of an earlier statement.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
+import { type SqlError } from "effect/sql/SqlError"
 import { makeWriteBatcher } from "./WriteBatcher.ts"
 import { type Balance, Ledger, type ReserveResult } from "./Ledger.ts"
 import { GenerationStore } from "./GenerationStore.ts"
@@ -18,7 +19,7 @@ import { groupParameters, idOf, type LedgerEntry, reservationValues } from "./En
 import { generationValues } from "./GenerationRow.ts"
 import { makeRecovery } from "./RecoverySql.ts"
 import { progressValue } from "./ProgressRow.ts"
-import { guard, makeGuard } from "../sql/SqlErrors.ts"
+import { guard, mapSqlErrors, outOfTime, STATEMENT_LIMIT } from "../sql/SqlErrors.ts"
 import { storableNano } from "./StorableGeneration.ts"
 import { storableJson } from "../sql/StorableJson.ts"
 
@@ -40,6 +41,13 @@ interface Done {
 
 const reserved: ReserveResult = { _tag: "Reserved" }
 
+const oneReserved = Effect.succeed([reserved])
+
+const RESERVE_ONE = "SELECT ledger_reserve_one($1::jsonb) AS done"
+const SETTLE_ONE = "SELECT ledger_settle_one($1::jsonb, $2::bigint, $3::bigint) AS done"
+
+const isUniqueViolation = ({ reason }: SqlError): boolean => reason._tag === "UniqueViolation"
+
 const settlementOf = ({ generation, month }: Extract<LedgerEntry, { readonly _tag: "Settle" | "Replay" }>): string =>
   storableJson(generationValues(generation, month))
 
@@ -47,19 +55,21 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isEmbedded = sql.config.stream !== undefined
 
-  const guardWrite = yield* makeGuard
-
-  /** The common write of one entry. Null, and no row with `done`: `ledger_write` has to decide. */
+  /**
+   * The common write of one entry. Null, and a row without `done`: `ledger_write` has to decide.
+   */
   const common = (entry: LedgerEntry) => {
     switch (entry._tag) {
       case "Reserve":
-        return sql<Done>`SELECT ledger_reserve_one(${storableJson(reservationValues(entry.reservation))}::jsonb) AS done`
+        return sql.unsafe<Done>(RESERVE_ONE, [storableJson(reservationValues(entry.reservation))])
       case "Settle":
-        return sql<Done>`SELECT ledger_settle_one(${settlementOf(entry)}::jsonb, NULL, NULL) AS done`
+        return sql.unsafe<Done>(SETTLE_ONE, [settlementOf(entry), null, null])
       case "Replay":
-        return sql<Done>`SELECT ledger_settle_one(
-          ${settlementOf(entry)}::jsonb, ${String(storableNano(entry.amountNano))}::bigint, ${String(entry.capNano)}::bigint
-        ) AS done`
+        return sql.unsafe<Done>(SETTLE_ONE, [
+          settlementOf(entry),
+          String(storableNano(entry.amountNano)),
+          String(entry.capNano)
+        ])
       default:
         return null
     }
@@ -68,29 +78,19 @@ const make = Effect.gen(function* () {
   const writeOne = (entry: LedgerEntry, entries: ReadonlyArray<LedgerEntry>) => {
     const statement = common(entry)
     if (statement === null) return writeEntries(entries)
-    const done = guardWrite(
-      Effect.catchIf(
-        statement,
-        (error) => error.reason._tag === "UniqueViolation",
-        () => Effect.succeed([])
-      )
-    )
-    return Effect.flatMap(done, ([row]) => (row?.done === true ? Effect.succeed([reserved]) : writeEntries(entries)))
+    return Effect.matchEffect(statement, {
+      onSuccess: ([row]) => (row?.done === true ? oneReserved : writeEntries(entries)),
+      onFailure: (error) => (isUniqueViolation(error) ? writeEntries(entries) : Effect.fail(error))
+    })
   }
 
   const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
     const { settled, voided, asked, checked } = groupParameters(entries)
     const statement = sql<Refusal>`
         SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
-    const refusals = yield* guardWrite(
-      // Two keys may reserve one id at the same time. The later one fails, and finds the entry on
-      // retry.
-      Effect.catchIf(
-        statement,
-        (error) => error.reason._tag === "UniqueViolation",
-        () => statement
-      )
-    )
+    // Two keys may reserve one id at the same time. The later one fails, and finds the entry on
+    // retry.
+    const refusals = yield* Effect.catchIf(statement, isUniqueViolation, () => statement)
     if (refusals.length === 0) return entries.map(() => reserved)
     const results = new Map(
       refusals.map(({ refused, reserved_nano, spent_nano }): [string, ReserveResult] => [
@@ -100,18 +100,20 @@ const make = Effect.gen(function* () {
     )
     const missing = entries.flatMap((entry) => (entry._tag === "Void" && results.has(entry.id) ? [entry.id] : []))
     // Recovery may have settled them as estimates.
-    if (missing.length > 0) yield* guardWrite(sql`SELECT ledger_undo(${missing}::text[])`)
+    if (missing.length > 0) yield* sql`SELECT ledger_undo(${missing}::text[])`
     return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
   })
   /** Writes all entries or none. The results are in the order of the entries. */
   const writeGroup = withoutArchived(sql, (entries) => {
     const [first] = entries
-    return first !== undefined && entries.length === 1 ? writeOne(first, entries) : writeEntries(entries)
+    return mapSqlErrors(first !== undefined && entries.length === 1 ? writeOne(first, entries) : writeEntries(entries))
   })
   const { lagMs, write } = yield* makeWriteBatcher({
     writeGroup,
     concurrency: isEmbedded ? 1 : POSTGRES_CONCURRENCY,
-    groupSize: GROUP_SIZE
+    groupSize: GROUP_SIZE,
+    limitMs: Duration.toMillis(STATEMENT_LIMIT),
+    outOfTime
   })
 
   const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {

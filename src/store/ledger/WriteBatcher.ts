@@ -7,7 +7,8 @@
  * A group that fails with a `StoreError` fails for all its callers. A group that dies is written
  * again in halves, so that an entry that cannot be written does not affect the others.
  */
-import { Cause, Clock, Effect, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, type Scope } from "effect"
+import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /**
@@ -46,11 +47,15 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
   readonly concurrency: number
   /** The most entries of a group. */
   readonly groupSize: number
+  /** The longest time of a write. */
+  readonly limitMs: number
+  readonly outOfTime: () => StoreError
 }): Effect.Effect<WriteBatcher<Entry, Outcome>, never, Scope.Scope> =>
   Effect.gen(function* () {
     type One = Waiting<Entry, Outcome>
     const clock = yield* Clock.Clock
     const runFork = Effect.runForkWith(yield* Effect.context())
+    const deadlines = yield* makeDeadlines(options.limitMs)
     /** The first entry of each id that is not being written. */
     let ready: Array<One> = []
     /** The last entry of each id that waits or is being written. */
@@ -88,51 +93,59 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
       }
     }
 
-    const flush = (group: ReadonlyArray<One>): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        const startedMs = clock.currentTimeMillisUnsafe()
-        begunMs = startedMs
-        return Effect.matchCauseEffect(options.writeGroup(group.map((one) => one.entry)), {
-          onSuccess: (outcomes) =>
-            Effect.sync(() => {
-              for (const [position, one] of group.entries()) {
-                const outcome = outcomes[position]
-                end(one, outcome === undefined ? noOutcome : Effect.succeed(outcome))
-              }
-            }),
-          onFailure: (cause) => {
-            if (Cause.hasDies(cause) && group.length > 1) {
-              const half = group.length >> 1
-              return Effect.andThen(flush(group.slice(0, half)), flush(group.slice(half)))
-            }
-            return Effect.sync(() => {
-              const outcome = Effect.failCause(cause)
-              for (const one of group) end(one, outcome)
-              if (clock.currentTimeMillisUnsafe() - startedMs >= SILENT_AFTER_MS) failWaiting(outcome)
-            })
+    /** Writes the next group, and then those that have come meanwhile. */
+    const begin = (): void => {
+      const group = take()
+      if (group.length === 0) {
+        if (--running === 0) onIdle?.()
+        return
+      }
+      written.add(group)
+      flush(group, () => {
+        written.delete(group)
+        begin()
+      })
+    }
+    /**
+     * One fiber writes the group. A late one is interrupted in the background, because cancelling a
+     * statement on a server that does not answer takes seconds.
+     */
+    const flush = (group: ReadonlyArray<One>, next: () => void): void => {
+      const startedMs = clock.currentTimeMillisUnsafe()
+      begunMs = startedMs
+      let isOver = false
+      const over = (exit: Exit.Exit<ReadonlyArray<Outcome>, StoreError>): void => {
+        if (isOver) return
+        isOver = true
+        limit.end()
+        if (Exit.isSuccess(exit)) {
+          for (const [position, one] of group.entries()) {
+            const outcome = exit.value[position]
+            end(one, outcome === undefined ? noOutcome : Effect.succeed(outcome))
           }
-        })
+        } else if (Cause.hasDies(exit.cause) && group.length > 1) {
+          const half = group.length >> 1
+          return flush(group.slice(0, half), () => flush(group.slice(half), next))
+        } else {
+          const outcome = Exit.failCause(exit.cause)
+          for (const one of group) end(one, outcome)
+          if (clock.currentTimeMillisUnsafe() - startedMs >= SILENT_AFTER_MS) failWaiting(outcome)
+        }
+        next()
+      }
+      const limit = deadlines.begin(() => {
+        over(Exit.fail(options.outOfTime()))
+        fiber.interruptUnsafe()
       })
-
-    const worker = Effect.suspend(() => {
-      let group: ReadonlyArray<One> = []
-      return Effect.whileLoop({
-        while: () => {
-          group = take()
-          if (group.length > 0) return (void written.add(group), true)
-          if (--running === 0) onIdle?.()
-          return false
-        },
-        body: () => flush(group),
-        step: () => void written.delete(group)
-      })
-    })
+      const fiber = runFork(options.writeGroup(group.map((one) => one.entry)))
+      fiber.addObserver(over)
+    }
     // The write starts after the fibers that can run now, so that their entries join the group.
     const start = (nowMs: number): void => {
       if (running === options.concurrency || (running > 0 && nowMs - begunMs < LONG_MS)) return
       running++
       begunMs = nowMs
-      runFork(Effect.andThen(Effect.yieldNow, worker))
+      setImmediate(begin)
     }
 
     yield* Effect.addFinalizer(() =>

@@ -6,12 +6,11 @@
 import { Duration, Effect, Fiber } from "effect"
 import { type SqlClient } from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
-import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { StoreError } from "../StoreError.ts"
 
 /** Time limit of each statement of a store, waiting for a connection included. */
-const STATEMENT_LIMIT = Duration.seconds(5)
+export const STATEMENT_LIMIT = Duration.seconds(5)
 
 const unavailableReasons: ReadonlySet<string> = new Set([
   "ConnectionError",
@@ -43,7 +42,7 @@ export const isUnavailable = (error: SqlError): boolean =>
 export const isRefusal = ({ cause }: StoreError): boolean =>
   cause instanceof SqlError && isRefusalCode(codeOf(cause.reason.cause))
 
-const outOfTime = (): StoreError => databaseError(new Error("the database did not answer in time"))
+export const outOfTime = (): StoreError => databaseError(new Error("the database did not answer in time"))
 
 /**
  * Runs a statement within its time limit. A late statement is interrupted in the background,
@@ -65,7 +64,10 @@ const withTimeLimit = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effec
 export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
   mapSqlErrors(withTimeLimit(statement))
 
-const mapSqlErrors = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
+/** Turns the failures of a statement into `StoreError` or defects. */
+export const mapSqlErrors = <A, R>(
+  statement: Effect.Effect<A, SqlError | StoreError, R>
+): Effect.Effect<A, StoreError, R> =>
   Effect.catchTag(statement, "SqlError", (error) =>
     isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
@@ -81,33 +83,3 @@ export const transacted = <A, R>(
   Effect.catchTag(sql.withTransaction(statements), "SqlError", (error) =>
     isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
-
-/**
- * Makes a `guard` for statements that many requests wait for. It costs one fiber per statement and
- * no timer: one shared check covers all statements, so a late one is noticed up to a second later.
- * The shared check lives in the current scope.
- */
-export const makeGuard = Effect.gen(function* () {
-  const deadlines = yield* makeDeadlines(Duration.toMillis(STATEMENT_LIMIT))
-  return <A>(statement: Effect.Effect<A, SqlError | StoreError>): Effect.Effect<A, StoreError> =>
-    mapSqlErrors(
-      Effect.withFiber(({ context }) =>
-        Effect.callback<A, SqlError | StoreError>((resume) => {
-          // The statement runs in the caller's context, which holds its transaction and trace.
-          const fiber = Effect.runForkWith(context)(statement)
-          const limit = deadlines.begin(() => {
-            resume(Effect.fail(outOfTime()))
-            fiber.interruptUnsafe()
-          })
-          fiber.addObserver((exit) => {
-            limit.end()
-            resume(exit)
-          })
-          return Effect.sync(() => {
-            limit.end()
-            fiber.interruptUnsafe()
-          })
-        })
-      )
-    )
-})

@@ -16,6 +16,8 @@ const made = Effect.gen(function* () {
   const { write } = yield* makeWriteBatcher<string, string>({
     concurrency: 2,
     groupSize: 3,
+    limitMs: 600_000,
+    outOfTime: () => new StoreError({ dependency: "database", cause: "late" }),
     writeGroup: Effect.fnUntraced(function* (entries) {
       const ended = yield* Deferred.make<void, StoreError>()
       yield* Queue.offer(begun, { entries, end: (exit) => Deferred.done(ended, exit) })
@@ -98,5 +100,56 @@ it.effect("entries of one id are written one after the other, and a failed group
     assert.strictEqual((yield* Effect.flip(Fiber.join(second))).dependency, "database")
     yield* beside.end(Exit.void)
     assert.strictEqual(yield* Fiber.join(other), "b is written")
+  })
+)
+
+it.effect("a write that is not answered in time fails, is given up, and does not hold up the next", () =>
+  Effect.gen(function* () {
+    const begun = yield* Queue.unbounded<ReadonlyArray<string>>()
+    const givenUp = yield* Deferred.make<void>()
+    const { lagMs, write } = yield* makeWriteBatcher<string, string>({
+      concurrency: 1,
+      groupSize: 3,
+      limitMs: 5_000,
+      outOfTime: () => new StoreError({ dependency: "database", cause: "late" }),
+      writeGroup: (entries) =>
+        Effect.andThen(
+          Queue.offer(begun, entries),
+          entries[0] === "a"
+            ? Effect.onInterrupt(Effect.never, () => Deferred.succeed(givenUp, undefined))
+            : Effect.succeed(entries)
+        )
+    })
+    const first = yield* Effect.forkChild(write("a", "a"), { startImmediately: true })
+    assert.deepStrictEqual(yield* Queue.take(begun), ["a"])
+    const withIt = yield* Effect.forkChild(write("b", "b"), { startImmediately: true })
+    yield* TestClock.adjust("4 seconds")
+    assert.strictEqual(yield* lagMs, 4_000)
+    yield* TestClock.adjust("2 seconds")
+    for (const failed of [first, withIt]) assert.strictEqual((yield* Effect.flip(Fiber.join(failed))).cause, "late")
+    yield* Deferred.await(givenUp)
+    assert.strictEqual(yield* write("c", "c"), "c")
+    assert.strictEqual(yield* lagMs, 0)
+  })
+)
+
+it.effect("a group that dies is written in halves, so that one entry does not affect the others", () =>
+  Effect.gen(function* () {
+    const groups: Array<ReadonlyArray<string>> = []
+    const { write } = yield* makeWriteBatcher<string, string>({
+      concurrency: 1,
+      groupSize: 8,
+      limitMs: 5_000,
+      outOfTime: () => new StoreError({ dependency: "database", cause: "late" }),
+      writeGroup: (entries) => {
+        groups.push(entries)
+        return entries.includes("bad") ? Effect.die(new Error("bad")) : Effect.succeed(entries)
+      }
+    })
+    const exits = yield* Effect.forEach(["a", "bad", "b", "c"], (one) => Effect.exit(write(one, one)), {
+      concurrency: "unbounded"
+    })
+    assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, false, true, true])
+    assert.deepStrictEqual(groups, [["a", "bad", "b", "c"], ["a", "bad"], ["a"], ["bad"], ["b", "c"]])
   })
 )

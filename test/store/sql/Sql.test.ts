@@ -4,14 +4,14 @@
  */
 import type { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { LedgerReports } from "../../../src/store/ledger/reports/LedgerReports.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
-import { guard, makeGuard } from "../../../src/store/sql/SqlErrors.ts"
+import { guard } from "../../../src/store/sql/SqlErrors.ts"
 import { temporaryDataDir } from "../../support/Pglite.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
 import { proxyTo } from "./databaseProxy.ts"
@@ -192,18 +192,5 @@ it.effect("gives up on a group of writes that the database does not answer, and 
     assert.strictEqual((yield* Fiber.join(waiting)).dependency, "database")
     yield* proxy.thaw
     yield* write
-  })
-)
-
-it.effect("interrupts a statement whose caller no longer waits", () =>
-  Effect.gen(function* () {
-    const guarded = yield* makeGuard
-    const givenUp = yield* Deferred.make<void>()
-    const waiting = yield* Effect.forkChild(
-      guarded(Effect.onInterrupt(Effect.never, () => Deferred.succeed(givenUp, undefined))),
-      { startImmediately: true }
-    )
-    yield* Fiber.interrupt(waiting)
-    yield* Deferred.await(givenUp)
   })
 )
