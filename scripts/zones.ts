@@ -184,6 +184,12 @@ export const zones: ReadonlyArray<Zone> = [
     because: "a command calls the gateway as a client; by itself it only reads settings, checks servers and launches"
   },
   {
+    name: "entries",
+    files: /^entries\//,
+    mayImport: /./,
+    because: "an entry of the package passes on what is defined elsewhere"
+  },
+  {
     name: "launcher",
     files: /^launcher\//,
     mayImport: /^cli\/main\.ts$/,

@@ -50,10 +50,10 @@ export const withoutServerParts = (path: string, code: string): string => {
 
 const contractOfClients: Plugin = {
   name: "contract-of-clients",
-  transform: (code, id) => (/\/lib\/(?:api|domain)\//.test(id) ? withoutServerParts(id, code) : undefined)
+  transform: (code, id) => (/\/src\/(?:api|domain)\//.test(id) ? withoutServerParts(id, code) : undefined)
 }
 
-/** `library`: the folder of the compiled sources. */
+/** `library`: the folder of the compiled src. */
 export const bundleClient = async (library: string): Promise<void> => {
   const file = join(library, "client/Client.js")
   const built = await build({

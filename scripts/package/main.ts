@@ -20,30 +20,30 @@ const run = (program: string, ...args: ReadonlyArray<string>): void =>
     stdio: ["ignore", "ignore", "inherit"]
   })
 
-const copy = (path: string, to = path): void => {
-  mkdirSync(dirname(join(fresh, to)), { recursive: true })
-  cpSync(join(root, path), join(fresh, to), { recursive: true })
+const copy = (path: string): void => {
+  mkdirSync(dirname(join(fresh, path)), { recursive: true })
+  cpSync(join(root, path), join(fresh, path), { recursive: true })
 }
 
 const repository = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as RepositoryManifest
 
 run("scripts/console.ts")
 // The console's sources tell the compiler nothing about the rest, and have their own.
-execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "scripts/package", "--outDir", join(fresh, "lib")], {
+execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "scripts/package", "--outDir", fresh], {
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"]
 })
-await bundleClient(join(fresh, "lib"))
-chmodSync(join(fresh, "lib/launcher/main.js"), 0o755)
+await bundleClient(join(fresh, "src"))
+chmodSync(join(fresh, "src/launcher/main.js"), 0o755)
 
 // Data beside the sources that read it.
 for (const path of globSync("src/**/*.!(ts|tsx)", { cwd: root, exclude: (path) => path === "src/console" })) {
-  copy(path, path.replace(/^src/, "lib"))
+  copy(path)
 }
 for (const path of globSync("docs/**/*.md", { cwd: root })) copy(path)
 copy("dist/console")
 for (const path of [...published, "README.md", "LICENSE"]) {
-  if (!["lib", "dist", "docs"].includes(path)) copy(path)
+  if (!["src", "test", "dist", "docs"].includes(path)) copy(path)
 }
 writeFileSync(join(fresh, "package.json"), `${JSON.stringify(manifestOf(repository), null, 2)}\n`)
 

@@ -29,7 +29,7 @@ const gatewayAddress = "http://127.0.0.1:8787"
  */
 const written = (adapt: (block: Block) => string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(temporaryDirectory, (directory) => {
-    for (const name of ["node_modules", "src"]) symlinkSync(join(root, name), join(directory, name))
+    for (const name of ["node_modules", "src", "test"]) symlinkSync(join(root, name), join(directory, name))
     for (const { block, name } of examples) writeFileSync(join(directory, name), adapt(block))
     const config = { extends: join(root, "tsconfig.json"), include: ["*.ts"] }
     writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(config))

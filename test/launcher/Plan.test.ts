@@ -17,7 +17,7 @@ const linux: Machine = {
   arch: "x64",
   version: "24.21.0",
   execPath: "/opt/node/bin/node",
-  library: "/home/me/it's here/node_modules/tollgate/lib/",
+  library: "/home/me/it's here/node_modules/tollgate/src/",
   packages: ["/home/me/it's here/node_modules", "/home/me/node_modules"],
   exists: () => false
 }
@@ -25,7 +25,7 @@ const windows: Machine = {
   ...linux,
   platform: "win32",
   execPath: String.raw`C:\Program Files\nodejs\node.exe`,
-  library: `${win32.join("C:\\", "my code", "node_modules", "tollgate", "lib")}\\`,
+  library: `${win32.join("C:\\", "my code", "node_modules", "tollgate", "src")}\\`,
   packages: [String.raw`C:\my code\node_modules`, String.raw`C:\node_modules`]
 }
 
@@ -43,7 +43,7 @@ describe("the plan of a line", () => {
       _tag: "Replace",
       run: {
         node: linux.execPath,
-        args: [...gatewayFlags, "/home/me/it's here/node_modules/tollgate/lib/main.js"],
+        args: [...gatewayFlags, "/home/me/it's here/node_modules/tollgate/src/main.js"],
         defaults: {
           NODE_COMPILE_CACHE: "/home/me/it's here/node_modules/.cache/tollgate",
           MALLOC_ARENA_MAX: "2"
@@ -58,7 +58,7 @@ describe("the plan of a line", () => {
     assert(plan._tag === "Spawn")
     assert.deepStrictEqual(plan.run, {
       node: windows.execPath,
-      args: [...gatewayFlags, String.raw`C:\my code\node_modules\tollgate\lib\main.js`],
+      args: [...gatewayFlags, String.raw`C:\my code\node_modules\tollgate\src\main.js`],
       defaults: {
         NODE_COMPILE_CACHE: String.raw`C:\my code\node_modules\.cache\tollgate`,
         MALLOC_ARENA_MAX: "2"

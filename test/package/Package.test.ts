@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { build } from "vite"
 import { awaitLine } from "../docs/startGateway.ts"
-import { root } from "../docs/blocks.ts"
+import { blocksOf, root } from "../docs/blocks.ts"
 import { installPackage, oldNode, type Project, runIn, startInShell } from "./installed.ts"
 
 /** Builds, and starts processes, on a machine that may be busy. */
@@ -17,6 +17,9 @@ beforeAll(() => {
   project = installPackage()
 }, SLOW_MACHINE_MS)
 afterAll(() => project.remove())
+
+const swapLayers = "docs/how-to/swap-layers.md"
+const layerBlocks = blocksOf(swapLayers)
 
 const installed = (path = "") => join(project.directory, "node_modules/tollgate", path)
 const version = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version
@@ -54,12 +57,14 @@ console.log(whole.choices[0].message.content, "|", text, "|", refused instanceof
 `
 
 describe("the npm package", () => {
-  it("holds what runs: no TypeScript, no source maps, nothing of the tests", () => {
+  it("holds what runs: no TypeScript, no source maps, no tests but the published suites", () => {
     const files = readdirSync(installed(), { recursive: true, encoding: "utf8" })
-    assert.includeMembers(files, ["README.md", "LICENSE", "lib/main.js", "dist/console/index.html", "docs/README.md"])
-    assert.isTrue(files.some((path) => /^lib\/store\/embedded\/cluster-.*\.tar\.br$/.test(path)))
+    assert.includeMembers(files, ["README.md", "LICENSE", "src/main.js", "dist/console/index.html", "docs/README.md"])
+    assert.isTrue(files.some((path) => /^src\/store\/embedded\/cluster-.*\.tar\.br$/.test(path)))
     assert.deepStrictEqual(
-      files.filter((path) => /(?:(?<!\.d)\.tsx?|\.map|\.tsbuildinfo)$|^(?:src|test|scripts)\/|\.test\./.test(path)),
+      files.filter((path) =>
+        /(?:(?<!\.d)\.tsx?|\.map|\.tsbuildinfo)$|^scripts\/|^test\/(?!published|store|support)|\.test\./.test(path)
+      ),
       []
     )
     const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8"))
@@ -129,6 +134,49 @@ describe("the npm package", () => {
     SLOW_MACHINE_MS
   )
 
+  for (const [index, { kind, line, text }] of layerBlocks.entries()) {
+    const output = layerBlocks[index + 1]
+    if (kind !== "ts") continue
+    it(
+      `runs the program of ${swapLayers}:${line}`,
+      () => {
+        project.write(`program${index}.ts`, text)
+        const { stderr, stdout } = runIn(project.directory, process.execPath, [`program${index}.ts`])
+        assert.strictEqual(stdout, output?.text, stderr)
+      },
+      SLOW_MACHINE_MS
+    )
+  }
+
+  it.live(
+    "serves the layers of a program, without the repository",
+    () =>
+      Effect.gen(function* () {
+        const served = layerBlocks.find(({ kind }) => kind === "ts server") ?? assert.fail("no server")
+        project.write("server.ts", served.text.replace("port: 8787", "port: 0"))
+        const child = yield* startInShell(project, `"${process.execPath}" server.ts`)
+        const [, url = ""] = yield* awaitLine(child, /listening on (http:\/\/[\d.:]+)/)
+        const post = (path: string, header: string, body: unknown) =>
+          JSON.parse(
+            runIn(project.directory, "curl", [
+              "-sS",
+              "-H",
+              header,
+              "-H",
+              "Content-Type: application/json",
+              "-d",
+              JSON.stringify(body),
+              `${url}${path}`
+            ]).stdout
+          )
+        const { key } = post("/v1/keys", "x-admin-key: an-admin-key-of-mine", { name: "test" })
+        const messages = [{ role: "user", content: "hello" }]
+        const { choices } = post("/v1/chat/completions", `x-api-key: ${key}`, { model: "house/shout", messages })
+        assert.strictEqual(choices[0].message.content, "HELLO")
+      }).pipe(Effect.scoped),
+    SLOW_MACHINE_MS
+  )
+
   it(
     "has types that a strict project accepts",
     () => {
@@ -158,6 +206,30 @@ export const told = ({ reason }: TollgateError): string => reason._tag
       project.write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["*.ts"] }))
       const { status, stdout } = runIn(project.directory, join(root, "node_modules/.bin/tsc"), ["-p", "."])
       assert.strictEqual(status, 0, stdout)
+    },
+    SLOW_MACHINE_MS
+  )
+
+  it(
+    "runs its suites on a layer of a program",
+    () => {
+      project.link("vitest")
+      project.link("@effect/vitest")
+      project.write(
+        "mine.test.ts",
+        `import { layer } from "@effect/vitest"
+import { KeyRepoMemory, LedgerMemory, SentAlertsMemory } from "tollgate/services"
+import { Audit, keyRepoSuite, ledgerSuite, sentAlertsSuite } from "tollgate/testing/suites"
+import { Layer } from "effect"
+keyRepoSuite("my keys", KeyRepoMemory.layer, { rollsBack: false })
+ledgerSuite("my ledger", Layer.merge(LedgerMemory.layer, Audit.layerNone))
+layer(SentAlertsMemory.layer)("my alerts", (it) => sentAlertsSuite(it))
+`
+      )
+      const vitest = join(project.directory, "node_modules/vitest/vitest.mjs")
+      const { status, stderr, stdout } = runIn(project.directory, process.execPath, [vitest, "run"], { NO_COLOR: "1" })
+      assert.strictEqual(status, 0, stdout + stderr)
+      assert.isAbove(Number(/Tests +(\d+) passed/.exec(stdout)?.[1]), 30, stdout)
     },
     SLOW_MACHINE_MS
   )

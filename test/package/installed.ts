@@ -53,9 +53,15 @@ export const installPackage = (): Project => {
   const built = join(temporary, "built")
   mustRun(root, process.execPath, "scripts/package/main.ts", built)
   mustRun(built, "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", temporary)
-  const { dependencies, name, peerDependencies, version } = JSON.parse(
+  const { dependencies, name, peerDependencies, peerDependenciesMeta, version } = JSON.parse(
     readFileSync(join(built, "package.json"), "utf8")
-  ) as { name: string; version: string } & Record<"dependencies" | "peerDependencies", Record<string, string>>
+  ) as {
+    name: string
+    version: string
+    dependencies: Record<string, string>
+    peerDependencies: Record<string, string>
+    peerDependenciesMeta: Record<string, { optional: boolean }>
+  }
   rmSync(built, { recursive: true })
   const archive = join(temporary, `${name}-${version}.tgz`)
 
@@ -68,10 +74,9 @@ export const installPackage = (): Project => {
   mkdirSync(place(".bin"), { recursive: true })
   mustRun(temporary, "tar", "-xzf", archive)
   mustRun(temporary, "mv", "package", place(name))
-  symlinkSync(`../${name}/lib/launcher/main.js`, place(`.bin/${name}`))
+  symlinkSync(`../${name}/src/launcher/main.js`, place(`.bin/${name}`))
   for (const each of [...Object.keys(dependencies), ...Object.keys(peerDependencies)]) {
-    // The pinned Nodes of other platforms are not there.
-    if (!each.startsWith("node-")) link(each)
+    if (peerDependenciesMeta[each]?.optional !== true) link(each)
   }
   const write = (path: string, text: string) => writeFileSync(join(directory, path), text)
   write("package.json", JSON.stringify({ private: true, type: "module" }))

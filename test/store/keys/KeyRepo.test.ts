@@ -11,7 +11,7 @@ import { layerPostgres } from "../../support/Postgres.ts"
 import { keyRepoSuite } from "./keyRepoSuite.ts"
 import { makeUser } from "../people/usersSuite.ts"
 
-keyRepoSuite("KeyRepo in memory", KeyRepoMemory.layer)
+keyRepoSuite("KeyRepo in memory", KeyRepoMemory.layer, { rollsBack: false })
 keyRepoSuite("KeyRepo in the embedded database", KeyRepoSql.layer.pipe(Layer.provide(layerPglite)))
 keyRepoSuite("KeyRepo in Postgres", KeyRepoSql.layer.pipe(Layer.provide(layerPostgres)))
 
