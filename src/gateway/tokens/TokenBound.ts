@@ -40,11 +40,32 @@ const classOf = (code: number): number => {
   return code === SPACE || code === TAB || code === 11 || code === 12 ? BLANK : SIGN
 }
 const classes = Uint8Array.from({ length: 128 }, (_, code) => classOf(code))
+
+/**
+ * The codes of a text's characters. Reading them from strings takes nearly twice as long, because
+ * strings have several forms in memory.
+ */
+type Codes = Uint16Array<ArrayBuffer>
+
+/** A text that is as long has an array of its own. */
+const CODES = 65_536
+const shared: Codes = new Uint16Array(CODES)
+const sharedBytes = Buffer.from(shared.buffer)
+
+/** With a 0 behind the text, so that no code beyond the array is read. */
+const codesOf = (text: string): Codes => {
+  const isShort = text.length < CODES
+  const codes = isShort ? shared : new Uint16Array(text.length + 1)
+  ;(isShort ? sharedBytes : Buffer.from(codes.buffer)).write(text, "utf16le")
+  codes[text.length] = 0
+  return codes
+}
+
 /** The most tokens of ASCII characters in one piece. */
-const mostOfPiece = (text: string, from: number, to: number): number => {
+const mostOfPiece = (text: Codes, from: number, to: number): number => {
   let most = Math.floor((2 * (to - from) + 1) / 3)
   for (let at = from + 1; at < to; at++) {
-    if (!isPair(text.charCodeAt(at - 1), text.charCodeAt(at))) most++
+    if (!isPair(codeAt(text, at - 1), codeAt(text, at))) most++
   }
   return most
 }
@@ -54,10 +75,10 @@ const SPACES = 32
 const TABS = 8
 const BREAKS = 5
 
-const mostOfBlanks = (text: string, from: number, to: number): number => {
-  const code = text.charCodeAt(from)
+const mostOfBlanks = (text: Codes, from: number, to: number): number => {
+  const code = codeAt(text, from)
   for (let at = from + 1; at < to; at++) {
-    if (text.charCodeAt(at) !== code) return mostOfPiece(text, from, to) + 1 + Math.floor((to - from) / 128)
+    if (codeAt(text, at) !== code) return mostOfPiece(text, from, to) + 1 + Math.floor((to - from) / 128)
   }
   const run = code === SPACE ? SPACES : code === TAB ? TABS : code === 10 ? BREAKS : 1
   return 1 + Math.floor((to - from) / run)
@@ -70,8 +91,8 @@ const STRETCH_CHARACTERS = SLICE_CHARACTERS / 2 - 1
 /** A run of signs of this length may be cut. */
 const SIGNS = 32
 
-/** 0 beyond the end, so that all codes are small integers. */
-const codeAt = (text: string, at: number): number => (at < text.length ? text.charCodeAt(at) : 0)
+/** 0 behind the end. */
+const codeAt = (text: Codes, at: number): number => text[at] ?? 0
 
 const isOf = (code: number, kind: number): boolean => code < 128 && classes[code] === kind
 const isLetter = (code: number): boolean => ((code | 32) - 97) >>> 0 < 26
@@ -97,7 +118,7 @@ const COUNTED_SHARE_OF_SHORT = 0.22
 const isShort = (code: number): boolean => code < 0x800 || (code >= 0x900 && code < 0xe00)
 
 class Pass {
-  readonly #text: string
+  readonly #text: Codes
   readonly #end: number
   #at = 0
   #most = 0
@@ -111,7 +132,7 @@ class Pass {
   #hasWord = false
 
   constructor(text: string) {
-    this.#text = text
+    this.#text = codesOf(text)
     this.#end = text.length
   }
 
