@@ -64,12 +64,15 @@ export class LimitTable {
   /** See `Limits.acquire`. */
   acquire(request: LimitRequest): LimitVerdict {
     const { leaseId, leaseMs, nowMs } = request
-    const [key, owner] = this.#accounts(request, nowMs, leaseId)
+    const key = this.#account(request.keyId, request.limits, nowMs, leaseId)
+    const owner = this.#ownerOf(request, nowMs, leaseId)
     const verdict = verdictOn(1, request.tokens, key, owner)
     if (verdict.refusedBy !== null) return verdict
-    for (const account of owner === null ? [key] : [key, owner]) {
-      this.#write(account, 1, account.tokensUsed + takenFrom(request.tokens, account.limits.tokensPerMinute), nowMs)
-      setLease(account.entry, leaseId, nowMs + leaseMs)
+    this.#take(key, 1, request.tokens, nowMs)
+    setLease(key.entry, leaseId, nowMs + leaseMs)
+    if (owner !== null) {
+      this.#take(owner, 1, request.tokens, nowMs)
+      setLease(owner.entry, leaseId, nowMs + leaseMs)
     }
     return verdict
   }
@@ -77,12 +80,12 @@ export class LimitTable {
   /** See `Limits.take`. */
   take(request: TokenRequest): LimitVerdict {
     const { nowMs, tokens } = request
-    const [key, owner] = this.#accounts(request, nowMs, null)
+    const key = this.#account(request.keyId, request.limits, nowMs, null)
+    const owner = this.#ownerOf(request, nowMs, null)
     const verdict = verdictOn(0, tokens, key, owner)
     if (verdict.refusedBy !== null) return verdict
-    for (const account of owner === null ? [key] : [key, owner]) {
-      this.#write(account, 0, account.tokensUsed + takenFrom(tokens, account.limits.tokensPerMinute), nowMs)
-    }
+    this.#take(key, 0, tokens, nowMs)
+    if (owner !== null) this.#take(owner, 0, tokens, nowMs)
     return verdict
   }
 
@@ -106,7 +109,8 @@ export class LimitTable {
   /** See `Limits.correct`. */
   correct(correction: Correction): BucketState {
     const { delta, nowMs } = correction
-    const [key, owner] = this.#accounts(correction, nowMs, null)
+    const key = this.#account(correction.keyId, correction.limits, nowMs, null)
+    const owner = this.#ownerOf(correction, nowMs, null)
     const corrected = (account: Account): BucketState => {
       const { tokensPerMinute } = account.limits
       const tokensUsed = correctedBy(account.tokensUsed, delta, tokensPerMinute)
@@ -117,11 +121,10 @@ export class LimitTable {
     return owner === null ? state : tighter(state, corrected(owner))
   }
 
-  #accounts(holder: LimitHolder, nowMs: number, leaseId: string | null): readonly [Account, Account | null] {
-    const key = this.#account(holder.keyId, holder.limits, nowMs, leaseId)
-    const { owner } = holder
-    const hasOwner = owner !== undefined && owner !== null
-    return [key, hasOwner ? this.#account(ownerName(owner.id), owner.limits, nowMs, leaseId) : null]
+  #ownerOf({ owner }: LimitHolder, nowMs: number, leaseId: string | null): Account | null {
+    return owner === undefined || owner === null
+      ? null
+      : this.#account(ownerName(owner.id), owner.limits, nowMs, leaseId)
   }
 
   #account(name: string, limits: RateLimits, nowMs: number, leaseId: string | null): Account {
@@ -138,6 +141,10 @@ export class LimitTable {
       tokensUsed: usedAfter(entry.tokensUsed, entry.tokensLimit, limits.tokensPerMinute, elapsedMs),
       leaseFree: leaseId === null || entry.leases.size < limits.concurrency || entry.leases.has(leaseId)
     }
+  }
+
+  #take(account: Account, requests: 0 | 1, tokens: number, nowMs: number): void {
+    this.#write(account, requests, account.tokensUsed + takenFrom(tokens, account.limits.tokensPerMinute), nowMs)
   }
 
   #write({ entry, limits, name, requestsUsed }: Account, requests: 0 | 1, tokensUsed: number, nowMs: number) {

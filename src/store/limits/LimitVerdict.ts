@@ -139,36 +139,40 @@ export interface Use {
  * include what a granted request took. After a refusal they are unchanged.
  */
 export const verdictOn = (requests: 0 | 1, tokens: number, key: Use, owner: Use | null): LimitVerdict => {
-  const requestsWait = (use: Use) =>
-    requests === 0 ? 0 : waitFor(use.requestsUsed, requests, use.limits.requestsPerMinute)
-  const tokensWait = (use: Use) => waitFor(use.tokensUsed, tokens, use.limits.tokensPerMinute)
-  const leaseWait = (use: Use) => (use.leaseFree ? 0 : concurrencyRetryMs)
   const refused =
-    refusal("requests", requestsWait, key, owner) ??
-    refusal("tokens", tokensWait, key, owner) ??
-    refusal("concurrency", leaseWait, key, owner)
+    refusal("requests", requestsWait(key, requests), owner === null ? 0 : requestsWait(owner, requests)) ??
+    refusal("tokens", tokensWait(key, tokens), owner === null ? 0 : tokensWait(owner, tokens)) ??
+    refusal("concurrency", leaseWait(key), owner === null ? 0 : leaseWait(owner))
   const taken = refused === null
-  const requestsOf = (use: Use) => bucketState(use.requestsUsed + (taken ? requests : 0), use.limits.requestsPerMinute)
-  const tokensOf = (use: Use) =>
-    bucketState(
-      use.tokensUsed + (taken ? takenFrom(tokens, use.limits.tokensPerMinute) : 0),
-      use.limits.tokensPerMinute
-    )
+  const takenRequests = taken ? requests : 0
+  const takenTokens = taken ? tokens : 0
+  const requestsLeft = requestsAfter(key, takenRequests)
+  const tokensLeft = tokensAfter(key, takenTokens)
   return {
-    ...(refused ?? { refusedBy: null, holder: null, retryAfterMs: 0 }),
-    requests: owner === null ? requestsOf(key) : tighter(requestsOf(key), requestsOf(owner)),
-    tokens: owner === null ? tokensOf(key) : tighter(tokensOf(key), tokensOf(owner))
+    refusedBy: refused?.refusedBy ?? null,
+    holder: refused?.holder ?? null,
+    retryAfterMs: refused?.retryAfterMs ?? 0,
+    requests: owner === null ? requestsLeft : tighter(requestsLeft, requestsAfter(owner, takenRequests)),
+    tokens: owner === null ? tokensLeft : tighter(tokensLeft, tokensAfter(owner, takenTokens))
   }
 }
 
+const requestsWait = ({ limits, requestsUsed }: Use, requests: 0 | 1): number =>
+  requests === 0 ? 0 : waitFor(requestsUsed, requests, limits.requestsPerMinute)
+const tokensWait = ({ limits, tokensUsed }: Use, tokens: number): number =>
+  waitFor(tokensUsed, tokens, limits.tokensPerMinute)
+const leaseWait = ({ leaseFree }: Use): number => (leaseFree ? 0 : concurrencyRetryMs)
+
+const requestsAfter = ({ limits, requestsUsed }: Use, taken: 0 | 1): BucketState =>
+  bucketState(requestsUsed + taken, limits.requestsPerMinute)
+const tokensAfter = ({ limits, tokensUsed }: Use, taken: number): BucketState =>
+  bucketState(tokensUsed + takenFrom(taken, limits.tokensPerMinute), limits.tokensPerMinute)
+
 const refusal = (
   refusedBy: NonNullable<LimitVerdict["refusedBy"]>,
-  waitAt: (use: Use) => number,
-  key: Use,
-  owner: Use | null
+  keyWait: number,
+  ownerWait: number
 ): Pick<LimitVerdict, "refusedBy" | "holder" | "retryAfterMs"> | null => {
-  const keyWait = waitAt(key)
-  const ownerWait = owner === null ? 0 : waitAt(owner)
   if (keyWait === 0 && ownerWait === 0) return null
   return keyWait >= ownerWait
     ? { refusedBy, holder: "key", retryAfterMs: keyWait }
