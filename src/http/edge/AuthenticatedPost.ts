@@ -43,7 +43,7 @@ type PostEndpoint<Payload extends Schema.Top, Headers extends Schema.Top, Succes
 >
 
 /** An authenticated request. */
-export interface AuthenticatedRequest<Payload, Headers> {
+export interface AuthenticatedRequest<Payload, Headers, Success> {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly payload: Payload
   /** The headers that the endpoint declares. */
@@ -52,11 +52,12 @@ export interface AuthenticatedRequest<Payload, Headers> {
   /** The secret that the caller sent. */
   readonly credential: string
   readonly state: RequestState
+  /** Writes a success of the endpoint. */
+  readonly json: (success: Success) => HttpServerResponse.HttpServerResponse
 }
 
-/** A success of the endpoint, which is written as JSON, or a response that the handler made. */
-type Answer<Success extends Schema.Top> =
-  Exclude<Success, HttpApiSchema.StreamSchema>["Type"] | HttpServerResponse.HttpServerResponse
+/** What an endpoint answers as a whole. */
+type Whole<Success extends Schema.Top> = Exclude<Success, HttpApiSchema.StreamSchema>["Type"]
 
 /** The scope of a handler's effect is the scope of the request. */
 export const authenticatedPost = <
@@ -69,8 +70,8 @@ export const authenticatedPost = <
   endpoint: PostEndpoint<Payload, Headers, Success>,
   makeHandler: Effect.Effect<
     (
-      request: AuthenticatedRequest<Payload["Type"], Headers["Type"]>
-    ) => Effect.Effect<Answer<Success>, GatewayError, Scope.Scope>,
+      request: AuthenticatedRequest<Payload["Type"], Headers["Type"], Whole<Success>>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope>,
     E,
     R
   >
@@ -103,10 +104,7 @@ export const authenticatedPost = <
         }
         return matchEffectEager(decode(body), refused, (payload) => {
           state.model = modelIn(payload)
-          return Effect.map(
-            handle({ request, payload, headers: headers.success, caller, credential, state }),
-            responseOf
-          )
+          return handle({ request, payload, headers: headers.success, caller, credential, state, json })
         })
       }
 
@@ -162,8 +160,7 @@ const empty: Body = { _tag: "Text", text: "", hasLongNumber: false }
 const modelIn = (payload: unknown): string | null =>
   Predicate.hasProperty(payload, "model") && typeof payload.model === "string" ? payload.model : null
 
-const responseOf = (answer: unknown): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.isHttpServerResponse(answer) ? answer : HttpServerResponse.jsonUnsafe(answer)
+const json = (success: unknown): HttpServerResponse.HttpServerResponse => HttpServerResponse.jsonUnsafe(success)
 
 /** An endpoint stores its schemas under a wider type than the one that it declares. */
 const isOf = <S extends Schema.Top>(schema: Schema.Top | undefined): schema is Schema.Codec<S["Type"], unknown> =>

@@ -14,7 +14,7 @@ export const completionQuery = ({
   credential,
   headers,
   state
-}: Pick<AuthenticatedRequest<unknown, CompletionHeaders>, "caller" | "credential" | "headers" | "state">) =>
+}: Pick<AuthenticatedRequest<unknown, CompletionHeaders, never>, "caller" | "credential" | "headers" | "state">) =>
   ({
     caller,
     idempotencyKey: idempotencyKeyOf(headers, credential),

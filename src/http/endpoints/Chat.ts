@@ -23,7 +23,7 @@ export const layer = (options: AnsweringOptions) =>
       const ids = yield* Ids
       const answer = yield* makeAnswering(options)
 
-      return ({ caller, credential, headers, payload, request, state }) =>
+      return ({ caller, credential, headers, json, payload, request, state }) =>
         answer({
           run: completion.run({
             ...completionQuery({ caller, credential, headers, state }),
@@ -34,7 +34,7 @@ export const layer = (options: AnsweringOptions) =>
           request,
           isStreamed: payload.stream === true,
           form: {
-            whole: responseOf,
+            whole: (completed) => json(responseOf(completed)),
             writer: (head) =>
               new ChunkWriter(head, state.requestId, payload.stream_options?.["include_usage"] === true),
             keepAlive: () => KEEP_ALIVE,

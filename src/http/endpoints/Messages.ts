@@ -23,7 +23,7 @@ const create = (options: AnsweringOptions) =>
       const completion = yield* Completion
       const answer = yield* makeAnswering(options)
 
-      return ({ caller, credential, headers, payload, request, state }) => {
+      return ({ caller, credential, headers, json, payload, request, state }) => {
         const form = { model: payload.model, omitsThinking: payload.thinking?.["display"] === "omitted" }
         return Effect.flatMap(Effect.mapError(Effect.fromResult(translated(payload)), gatewayError), (asked) =>
           answer({
@@ -41,7 +41,7 @@ const create = (options: AnsweringOptions) =>
             request,
             isStreamed: payload.stream === true,
             form: {
-              whole: (completed) => messageOf(completed, form),
+              whole: (completed) => json(messageOf(completed, form)),
               writer: (head) => new MessageWriter(head, state.requestId, form),
               keepAlive: () => PING,
               failed: (reason) => Effect.succeed(eventText(messagesFailureBody(reason, state.requestId)))
@@ -56,7 +56,7 @@ const countTokens = authenticatedPost(
   MessagesGroup.endpoints.countTokens,
   Effect.gen(function* () {
     const tokenCount = yield* TokenCount
-    return ({ caller, payload, request, state }) =>
+    return ({ caller, json, payload, request, state }) =>
       Effect.mapError(Effect.fromResult(prompted(payload)), gatewayError).pipe(
         Effect.flatMap((asked) =>
           tokenCount.of({
@@ -66,7 +66,7 @@ const countTokens = authenticatedPost(
             native: nativeRequest(payload, request.headers, asked.only)
           })
         ),
-        Effect.map((input_tokens) => ({ input_tokens }))
+        Effect.map((input_tokens) => json({ input_tokens }))
       )
   })
 )

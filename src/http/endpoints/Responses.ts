@@ -30,8 +30,6 @@ import { itemsPage, shownItems } from "../responses/Stored.ts"
 import { ToolNames } from "../responses/ToolNames.ts"
 import { type AnsweringOptions, makeAnswering } from "../sse/Answering.ts"
 
-type Answered = ModelResponse | HttpServerResponse.HttpServerResponse
-
 export const layer = (options: AnsweringOptions & LoadLimits) =>
   authenticatedPost(
     ResponsesGroup.endpoints.create,
@@ -48,7 +46,7 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
         return { id: ids.next("resp", createdAtMs), createdAtMs }
       }
 
-      return ({ caller, credential, headers, payload, request, state }) => {
+      return ({ caller, credential, headers, json, payload, request, state }) => {
         const keeper = { keyId: caller.key.id, secret: Redacted.make(credential) }
         const query = completionQuery({ caller, credential, headers, state })
         const isLarge = isContinued(payload)
@@ -106,8 +104,8 @@ export const layer = (options: AnsweringOptions & LoadLimits) =>
         })
         return Effect.flatMap(answered, (told) =>
           HttpServerResponse.isHttpServerResponse(told)
-            ? Effect.succeed<Answered>(told)
-            : (storedResponse(told, form) ?? Effect.succeed<Answered>(unstored(told)))
+            ? Effect.succeed(told)
+            : Effect.mapEager(storedResponse(told, form) ?? Effect.succeed(unstored(told)), json)
         )
       }
     })
