@@ -189,6 +189,8 @@ export const commonMembers = {
   reasoning: "The reasoning, as text.",
   reasoning_content: "The same text as `reasoning`, under the name that other clients read.",
   reasoning_tokens: "Reasoning, in tokens.",
+  token: "What stands behind `#sign-in=` in the link. It works once.",
+  admin_key: "The admin key of this gateway.",
   refresh_token: "The refresh token. Null: it is in the cookie only.",
   refresh_token_in: "Where the refresh token is sent. Absent: in the body and in the cookie.",
   refusal: "The model's refusal, as text.",

@@ -191,6 +191,10 @@ export const examples: Readonly<Record<string, OperationExample>> = {
       data: [{ channel: "email", destination: "ann@example.com", code: "482913", sent_at: at }]
     }
   },
+  "auth.consoleLink": {
+    request: { token: "kT2v0d8Jx1cWq5mZ7hR3yB9nL4sF6gA0eU_pVtXoI-M" },
+    response: { admin_key: "tga-5Jx1cWq5mZ7hR3yB9nL4sF6gA0eUpVtXoIMkT2v0d8" }
+  },
   "auth.keySet": { response: { keys: [{ kty: "EC", crv: "P-256", kid: "1", x: "f83OJ3D2", y: "x_FEzRu9" }] } },
   "signInMethods.read": { response: { channels: ["email"], providers: ["google"], development_mailbox: false } },
   "me.read": { response: user },

@@ -146,6 +146,10 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     "Lists codes that were not sent because no mail or SMS is set up. Only in development and only from this machine.",
     "The codes, newest first."
   ),
+  "auth.consoleLink": words(
+    "Exchanges the token of the link that a start on a terminal prints. It works once, for ten minutes, only in development and only from this machine.",
+    "The admin key, with which the console signs in."
+  ),
   "auth.keySet": words("Reads the public keys that access tokens are verified with.", "The keys."),
   "signInMethods.read": words("Lists the ways to sign in, for sign-in pages. Public.", "The methods."),
   "me.read": words("Reads the user of the access token.", "The user."),
