@@ -120,10 +120,10 @@ export class Meter extends Context.Service<
             unavailable
           )
 
-        const open = (request: MeteredRequest, held: Held, intent?: Intent): ReserveOutcome => {
+        const open = (request: MeteredRequest, held: Held, intent?: Intent) => {
           heartbeats.begin(request)
           request.reservation.open(held, intent)
-          return { _tag: "Reserved" }
+          return { _tag: "Reserved" } as const
         }
 
         const reserveUncapped = (request: MeteredRequest): Effect.Effect<ReserveOutcome> =>
@@ -221,7 +221,9 @@ export class Meter extends Context.Service<
           const bare = Effect.suspend(() => ledger.settle(bareGeneration(generation), plan.month))
           return Effect.flatMap(write(request, settled, bare), () => {
             alerts.note(plan.caller.key, false)
-            return Effect.as(Effect.andThen(correct(request, used, nowMs), warnOfAssumed(generation)), generation)
+            return Effect.flatMapEager(correct(request, used, nowMs), () =>
+              Effect.mapEager(warnOfAssumed(generation), () => generation)
+            )
           })
         }
 
@@ -242,7 +244,7 @@ export class Meter extends Context.Service<
               reservation.settle()
               reservation.note({ generation })
               alerts.note(key, false)
-              return Effect.as(correct(request, 0, nowMs), generation)
+              return Effect.mapEager(correct(request, 0, nowMs), () => generation)
             })
           })
 

@@ -159,15 +159,16 @@ export class Reservation {
     if (this.#late !== null) Deferred.doneUnsafe(this.#late, Effect.succeed(isWritten))
   }
 
-  /** Waits up to 5 s until the settlement is written. False: it is not yet written. */
+  /**
+   * Waits up to 5 s until the settlement is written. False: it is not yet written. Known once the
+   * settlement has returned.
+   */
   get written(): Effect.Effect<boolean> {
-    return Effect.suspend(() =>
-      this.#late === null
-        ? Effect.succeed(true)
-        : Effect.map(
-            Effect.timeoutOption(Deferred.await(this.#late), WRITTEN_WITHIN),
-            Option.getOrElse(() => false)
-          )
-    )
+    return this.#late === null
+      ? Effect.succeed(true)
+      : Effect.map(
+          Effect.timeoutOption(Deferred.await(this.#late), WRITTEN_WITHIN),
+          Option.getOrElse(() => false)
+        )
   }
 }

@@ -28,8 +28,12 @@ const MOST_SCARCE = 10_000
 
 const capOf = ({ plan }: MeteredRequest): NanoUsd => plan.caller.key.monthlyBudgetNano ?? 0
 
+interface Reserved {
+  readonly _tag: "Reserved"
+}
+
 export type ReserveOutcome =
-  { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
+  Reserved | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
 
 export interface ReserveOptions {
   readonly markup: number
@@ -43,7 +47,7 @@ export interface ReserveOptions {
     capNano: NanoUsd
   ) => Effect.Effect<ReserveResult, GatewayError>
   /** Called after the reservation was written. */
-  readonly open: (request: MeteredRequest, held: Held) => ReserveOutcome
+  readonly open: (request: MeteredRequest, held: Held) => Reserved
 }
 
 export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
@@ -67,22 +71,22 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
     })
   })
 
-  const tryReserve = Effect.fnUntraced(function* (
+  const tryReserve = (
     request: MeteredRequest,
     { amountNano, estimate, slice }: Wanted,
     capNano = capOf(request)
-  ) {
-    const result = yield* write(request, amountNano, capNano)
-    if (result._tag === "Refused") return result
-    const { outputTokens, tokenNano } = estimate
-    return open(request, {
-      amountNano,
-      tokens: slice ?? (outputTokens === null || tokenNano === 0 ? null : outputTokens * request.plan.choices),
-      affordableTokens: slice === null ? outputTokens : null,
-      isSliced: slice !== null,
-      isClamped: false
+  ): Effect.Effect<Exclude<ReserveResult, { readonly _tag: "Reserved" }> | Reserved, GatewayError> =>
+    Effect.map(write(request, amountNano, capNano), (result) => {
+      if (result._tag === "Refused") return result
+      const { outputTokens, tokenNano } = estimate
+      return open(request, {
+        amountNano,
+        tokens: slice ?? (outputTokens === null || tokenNano === 0 ? null : outputTokens * request.plan.choices),
+        affordableTokens: slice === null ? outputTokens : null,
+        isSliced: slice !== null,
+        isClamped: false
+      })
     })
-  })
 
   const waitInLine = Effect.fnUntraced(function* (
     request: MeteredRequest,
@@ -110,30 +114,39 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
   /** Keys of whose cap more than the ample part was taken, with the month. */
   const scarce = new Map<string, string>()
 
-  /** Reserves the bound of a prompt while much of the cap is left. */
-  const reserveBound = Effect.fnUntraced(function* (request: MeteredRequest) {
+  /** Reserves the bound of a prompt while much of the cap is left. Null: it did not. */
+  const reserveBound = (request: MeteredRequest): Effect.Effect<Reserved | null, GatewayError> => {
     const { caller, month, prompt } = request.plan
-    if (prompt.isCounted || scarce.get(caller.key.id) === month) return null
-    const first = yield* tryReserve(request, wantedBy(request.plan, markup), Math.floor(capOf(request) * AMPLE_SHARE))
-    if (first._tag === "Reserved") return first
-    if (scarce.size >= MOST_SCARCE) scarce.clear()
-    scarce.set(caller.key.id, month)
-    return null
-  })
+    if (prompt.isCounted || scarce.get(caller.key.id) === month) return Effect.succeed(null)
+    const ample = Math.floor(capOf(request) * AMPLE_SHARE)
+    return Effect.map(tryReserve(request, wantedBy(request.plan, markup), ample), (first) => {
+      if (first._tag === "Reserved") return first
+      if (scarce.size >= MOST_SCARCE) scarce.clear()
+      scarce.set(caller.key.id, month)
+      return null
+    })
+  }
 
-  return Effect.fnUntraced(function* (request: MeteredRequest) {
-    const bounded = yield* reserveBound(request)
-    if (bounded !== null) return bounded
-    yield* request.plan.prompt.count()
+  const reserveCount = (request: MeteredRequest): Effect.Effect<ReserveOutcome, GatewayError> => {
     const wanted = wantedBy(request.plan, markup)
-    const first = yield* tryReserve(request, wanted)
-    return first._tag === "Reserved"
-      ? first
-      : yield* waitWithinDeadline(
-          request.plan,
-          queue.join(request.plan.caller.key.id, (line, place) => waitInLine(request, wanted, line, place))
-        )
-  })
+    return Effect.flatMap(tryReserve(request, wanted), (first) =>
+      first._tag === "Reserved"
+        ? Effect.succeed(first)
+        : waitWithinDeadline(
+            request.plan,
+            queue.join(request.plan.caller.key.id, (line, place) => waitInLine(request, wanted, line, place))
+          )
+    )
+  }
+
+  return (request: MeteredRequest): Effect.Effect<ReserveOutcome, GatewayError> =>
+    Effect.suspend(() =>
+      Effect.flatMapEager(reserveBound(request), (bounded) =>
+        bounded === null
+          ? Effect.flatMapEager(request.plan.prompt.count(), () => reserveCount(request))
+          : Effect.succeed(bounded)
+      )
+    )
 }
 
 /**

@@ -225,13 +225,15 @@ export class Settlement extends Context.Service<
         settled: Effect.Effect<Generation, E>,
         usageExtra?: Members
       ) =>
-        Effect.zipWith(settled, reservation.written, (generation, isWritten) =>
-          withProviderUsage(generation, usageInfo(generation, isWritten), usageExtra)
+        Effect.flatMap(settled, (generation) =>
+          Effect.mapEager(reservation.written, (isWritten) =>
+            withProviderUsage(generation, usageInfo(generation, isWritten), usageExtra)
+          )
         )
 
       const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) => {
         const { record } = request.log
-        return Effect.flatMap(countPrompt(request, record, answer, reply.usage), () => {
+        return Effect.flatMapEager(countPrompt(request, record, answer, reply.usage), () => {
           const settled = settleAnswer(request, wholeOutcome(request, record, answer, reply), reply.usage)
           return settledUsage(request, settled, reply.usageExtra)
         })

@@ -3,7 +3,7 @@
  * as long as the process lives. A reply waits for it for a while, and shows only amounts that are
  * written.
  */
-import { Effect, Schedule } from "effect"
+import { Cause, Effect, Schedule } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type PendingSettlementsShape } from "./PendingSettlements.ts"
 import { type MeteredRequest } from "./Reservation.ts"
@@ -13,7 +13,7 @@ const TRY_AGAIN = Schedule.spaced("1 second")
 export interface SettlementWriter {
   /**
    * Writes a settlement, with retries. If the ledger rejects it as a defect, `bare` is written
-   * instead. In any case the request then counts as ended, and `ended` is called.
+   * instead. In any case the request then counts as ended, and `onEnd` is called.
    */
   readonly finish: (
     request: MeteredRequest,
@@ -30,23 +30,23 @@ export interface SettlementWriter {
 
 export const makeSettlementWriter = (
   late: PendingSettlementsShape,
-  ended: (request: MeteredRequest) => void
+  onEnd: (request: MeteredRequest) => void
 ): SettlementWriter => {
-  const partsOf = (
+  const ended = (request: MeteredRequest, isWritten: boolean): Effect.Effect<void> => {
+    onEnd(request)
+    request.reservation.finish(isWritten)
+    return Effect.void
+  }
+
+  /** Writes what can be written after a defect. */
+  const afterDefect = (
     request: MeteredRequest,
-    ending: Effect.Effect<void, StoreError>,
+    cause: Cause.Cause<StoreError>,
     bare: Effect.Effect<void, StoreError>
-  ) => {
-    const done = (isWritten: boolean) =>
-      Effect.sync(() => {
-        ended(request)
-        request.reservation.finish(isWritten)
-      })
-    const write = Effect.catchDefect(ending, (defect) =>
-      Effect.andThen(
-        Effect.logError("the ledger refused a settlement; it is written without its receipt", defect),
-        bare
-      )
+  ): Effect.Effect<void, StoreError> =>
+    Effect.andThen(
+      Effect.logError("the ledger refused a settlement; it is written without its receipt", Cause.squash(cause)),
+      bare
     ).pipe(
       Effect.as(true),
       Effect.catchDefect((defect) =>
@@ -54,21 +54,24 @@ export const makeSettlementWriter = (
           Effect.logError("a settlement cannot be written; recovery settles the request after its lease", defect),
           false
         )
-      )
+      ),
+      Effect.flatMap((isWritten) => ended(request, isWritten))
     )
-    return { write, done }
-  }
+
+  const tryToFinish: SettlementWriter["tryToFinish"] = (request, ending, bare = Effect.void) =>
+    Effect.matchCauseEffect(ending, {
+      onSuccess: () => ended(request, true),
+      onFailure: (cause) => (Cause.hasDies(cause) ? afterDefect(request, cause, bare) : Effect.failCause(cause))
+    })
+
   return {
-    finish: (request, ending, bare = Effect.void) => {
-      const { done, write } = partsOf(request, ending, bare)
-      return Effect.catch(Effect.flatMap(write, done), () => {
+    tryToFinish,
+    finish: (request, ending, bare) => {
+      const write = tryToFinish(request, ending, bare)
+      return Effect.catch(write, () => {
         request.reservation.delay()
-        return late.fork(Effect.flatMap(Effect.orDie(Effect.retry(write, TRY_AGAIN)), done))
+        return late.fork(Effect.orDie(Effect.retry(write, TRY_AGAIN)))
       })
-    },
-    tryToFinish: (request, ending, bare = Effect.void) => {
-      const { done, write } = partsOf(request, ending, bare)
-      return Effect.flatMap(write, done)
     }
   }
 }
