@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|audit/(?:AuditStore|RefusedCredentialStore)|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|outages/OutageStore|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/(?:DeadLetterStore|DeliveryQueue|DeliveryRecords)|Among|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|audit/(?:AuditStore|RefusedCredentialStore)|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|outages/OutageStore|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/(?:SealedKeyStore|SecretStore)|webhooks/(?:DeadLetterStore|DeliveryQueue|DeliveryRecords)|Among|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -102,7 +102,7 @@ const gatewayZones: ReadonlyArray<Zone> = [
   ),
   gatewayZone(
     "admin",
-    `cache/|health/|keys/|process/|routing/Catalog\\.ts$|telemetry/|${storeUnavailable}`,
+    `Sealing\\.ts$|cache/|health/|keys/|process/|routing/Catalog\\.ts$|telemetry/|${storeUnavailable}`,
     "operators are shown figures; nothing on the way of a request needs them"
   )
 ]
@@ -121,7 +121,7 @@ export const zones: ReadonlyArray<Zone> = [
     // StartupBanner is part of Server's start-up. The layers rule applies to it as to any other
     // file.
     mayImport:
-      /^(?:Settings\.ts$|Server\.ts$|Routes\.ts$|StartupBanner\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|Routes\.ts$|StartupBanner\.ts$|Workers\.ts$|setup\/|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {
@@ -145,6 +145,15 @@ export const zones: ReadonlyArray<Zone> = [
     mayImport: /^(?:domain\/|providers\/(?:mock|presets)\/)/,
     notPackages: package_(`${sql}|${http}`),
     because: "settings are read before anything runs: they know the domain and the providers' data, nothing that acts"
+  },
+  {
+    name: "setup",
+    files: /^setup\//,
+    mayImport: new RegExp(
+      `^(?:domain/|Settings\\.ts$|settings/|gateway/(?:admin/|telemetry/Audit\\.ts$|StoreUnavailable\\.ts$)|providers/(?:listing|presets|transport)/|${storePorts}$)`
+    ),
+    notPackages: package_(`${sql}|${http}|redis`),
+    because: "adding a provider puts the settings file, its key and its models together; requests go on without it"
   },
   {
     name: "Observability",
@@ -231,7 +240,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:alerts\/SentAlerts|audit\/(?:AuditStore|RefusedCredentialStore)|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|audit\/(?:AuditStore|RefusedCredentialStore)|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/(?:SealedKeyStore|SecretStore)|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:Among|StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

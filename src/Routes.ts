@@ -21,6 +21,7 @@ import * as MessageRoutes from "./http/endpoints/Messages.ts"
 import * as MetricsRoutes from "./http/endpoints/Metrics.ts"
 import * as ModelRoutes from "./http/endpoints/Models.ts"
 import * as ProviderRoutes from "./http/endpoints/admin/Providers.ts"
+import * as ProviderSetupRoutes from "./http/endpoints/admin/ProviderSetup.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
 import * as PortalRoutes from "./http/endpoints/Portal.ts"
 import * as RequestRoutes from "./http/endpoints/Requests.ts"
@@ -52,6 +53,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         RouteRoutes.layer,
         ModelRoutes.layers,
         ProviderRoutes.layer,
+        ProviderSetupRoutes.layer,
         PrivacyRoutes.layer,
         GenerationRoutes.layers,
         RequestRoutes.layers,

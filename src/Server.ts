@@ -3,6 +3,7 @@
  * `gateway`, and `routes` of Routes.ts, with their own layers. SIGHUP rebuilds the services from
  * the settings file; stores, circuits, statistics and the port stay.
  */
+import * as SealedKeyMemory from "./store/secrets/SealedKeyMemory.ts"
 import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
 import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
 import * as ChallengesMemory from "./store/people/ChallengesMemory.ts"
@@ -80,9 +81,13 @@ import { Outbound } from "./providers/transport/Outbound.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/transport/Transport.ts"
 import { routes } from "./Routes.ts"
-import { Settings, type SettingsShape } from "./Settings.ts"
+import { type SettingsShape } from "./Settings.ts"
 import { differences } from "./settings/Differences.ts"
 import { type ReloadReport, SettingsReload } from "./gateway/admin/SettingsReload.ts"
+import { ProviderSetup } from "./gateway/admin/ProviderSetup.ts"
+import { makeSealedKeys, type SealedKeys } from "./gateway/admin/SealedKeys.ts"
+import { makeProviderSetup } from "./setup/ProviderSetup.ts"
+import { freshSettings, unsealed } from "./setup/Unsealed.ts"
 import * as Workers from "./Workers.ts"
 import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
@@ -187,6 +192,7 @@ export const signInMemory = Layer.mergeAll(
   SessionsMemory.layer,
   ChallengesMemory.layer,
   SecretStoreMemory.layer,
+  SealedKeyMemory.layer,
   Outbound.layer
 )
 
@@ -200,7 +206,7 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
     )
   ).pipe(Effect.provideService(HttpRouter.RouterConfig, Edge.routerConfig))
 
-const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
+const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey, sealedKeys: SealedKeys) {
   const { drain } = yield* Lifecycle
   const { shutdown } = yield* Listener
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Effect.Services<ReturnType<typeof application>>>())
@@ -213,7 +219,11 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
     SettingsReload,
     Effect.tap(ask, ({ isReloaded }) => (isReloaded ? Workers.hangUpOthers : Effect.void))
   )
-  const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), reloading)
+  const build = (settings: SettingsShape) =>
+    makeProviderSetup(settings, sealedKeys).pipe(
+      Effect.flatMap((setup) => Effect.provideService(application(settings, admin), ProviderSetup, setup)),
+      Effect.provideContext(reloading)
+    )
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the request's span, once sampling is decided.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
@@ -221,21 +231,14 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   let current = started
   /** Runs on the server's own fiber, so that nothing of a request stays in the new application. */
   const reload = Effect.gen(function* () {
-    const fresh = yield* Settings.reload
+    const fresh = yield* freshSettings(sealedKeys)
     const next = reloaded(started, fresh)
     yield* swap(build(next))
     const changed = differences(current, next)
     current = next
     yield* Effect.logInfo("the settings file was reloaded")
     return { isReloaded: true, changed, needsRestart: differences(next, fresh), faults: [] }
-  }).pipe(
-    Effect.catchTag("SettingsError", (error) =>
-      Effect.as(
-        Effect.logError(`the settings file was not reloaded, the current settings stay in force: ${error.message}`),
-        { isReloaded: false, changed: [], needsRestart: [], faults: error.faults }
-      )
-    )
-  )
+  }).pipe(Effect.catch(Effect.succeed))
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.flatMap(Queue.take(asked), (asker) => Effect.flatMap(reload, (report) => Deferred.succeed(asker, report)))
@@ -252,6 +255,14 @@ const listeners = (settings: SettingsShape) =>
 
 /** Everything except the stores, and the startup banner once all is running. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const keys = yield* makeSealedKeys(admin.value)
+      return servingWith(yield* unsealed(settings, keys), admin, keys)
+    })
+  )
+
+const servingWith = (settings: SettingsShape, admin: AdminKey, keys: SealedKeys) =>
   Layer.effectDiscard(startupBanner(settings, admin)).pipe(
     Layer.provide(
       Layer.mergeAll(
@@ -262,7 +273,7 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
         AuditWriter.layerDeleting(settings.audit)
       )
     ),
-    Layer.provide(Layer.effectDiscard(serve(settings, admin))),
+    Layer.provide(Layer.effectDiscard(serve(settings, admin, keys))),
     // Before the first request is served.
     Layer.provide(Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))),
     Layer.provide(Listener.layerHttp(settings)),

@@ -15,7 +15,7 @@ import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
-import { changed, unknownModels } from "./settings/providers/PresetsSection.ts"
+import { changed, presetProviders, unknownModels } from "./settings/providers/PresetsSection.ts"
 import { type PricesSettings, withPrices } from "./settings/PricesSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { originOf, type SettingsOrigin } from "./settings/Origin.ts"
@@ -186,13 +186,16 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
       const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
       return yield* new SettingsError({ faults: all.flatMap((part) => (Result.isFailure(part) ? part.failure : [])) })
     }
-    const { environment, telemetry, vendors: listed, file } = decoded.success
-    const vendors = yield* withPrices(listed, file.prices, source.readFile)
-    const composed = compose(environment, telemetry, vendors, file, source.isTerminal)
+    const { environment, telemetry, vendors, file } = decoded.success
+    const keyed = presetProviders(file.presets, new Set(file.providers.map(({ slug }) => slug)))
+    const listed = [...Result.getOrElse(keyed, () => []), ...vendors]
+    const enabled = yield* withPrices(listed, file.prices, source.readFile)
+    const composed = compose(environment, telemetry, enabled, file, source.isTerminal)
     const settings: SettingsShape = { ...composed, ...originOf(config, env) }
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
-    const unknown = vendors.flatMap((vendor) => unknownModels(vendor, file.presets))
+    const unknown = enabled.flatMap((vendor) => unknownModels(vendor, file.presets))
     const refused = [
+      ...(Result.isFailure(keyed) ? keyed.failure : []),
       ...unservedFallbacks(settings),
       ...unservedAliases(file.aliases, settings.providers),
       ...unknown,
@@ -211,6 +214,12 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
 
   /** This process's settings, read on each run: for start, reload and check. */
   static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.flatMap(Settings.own, Settings.load)
+
+  /** This process's settings if the settings file had this text. `file`: its path. */
+  static readonly loadText = (file: string, text: string): Effect.Effect<SettingsShape, SettingsError> =>
+    Effect.flatMap(Settings.own, (own) =>
+      Settings.load({ ...own, readFile: (path) => (path === file ? Effect.succeed(text) : own.readFile(path)) })
+    )
 
   static readonly layer: Layer.Layer<Settings, SettingsError> = Layer.effect(Settings, Settings.reload)
 

@@ -3,6 +3,7 @@
  * while the rest of the program is still loading, which halves the time to the first answer. With
  * `TOLLGATE_WORKERS` above 1, the primary process only supervises the workers.
  */
+import * as SealedKeySql from "./store/secrets/SealedKeySql.ts"
 import * as SecretStoreFiles from "./store/secrets/SecretStoreFiles.ts"
 import * as SecretStoreSql from "./store/secrets/SecretStoreSql.ts"
 import * as StatsRedis from "./store/providerState/StatsRedis.ts"
@@ -59,6 +60,7 @@ const database = (settings: SettingsShape) =>
     AuditSql.layer,
     RefusedCredentialSql.layer,
     OutageSql.layer,
+    SealedKeySql.layer,
     // Without webhooks there is nothing to deliver, and nobody asks the database for it.
     settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),
     secretStore(settings)

@@ -18,6 +18,7 @@ import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup, OwnedModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { AdminProvidersGroup } from "./Providers.ts"
+import { AdminProviderSetupGroup } from "./ProviderSetup.ts"
 import { PortalGroup } from "./signin/Portal.ts"
 import { ResponsesGroup, StoredResponsesGroup } from "./Responses.ts"
 import { RouteGroup } from "./Route.ts"
@@ -53,6 +54,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(AdminModelsGroup)
   .add(OwnedModelsGroup)
   .add(AdminProvidersGroup)
+  .add(AdminProviderSetupGroup)
   .add(AdminSettingsGroup)
   .add(AdminWebhooksGroup)
   .add(AuthGroup)

@@ -33,6 +33,7 @@ const errorTypes = [
   "provider_unavailable",
   "rate_limit_exceeded",
   "request_timeout",
+  "settings_conflict",
   "unsupported_media_type"
 ] as const
 export type ErrorType = (typeof errorTypes)[number]

@@ -1,5 +1,5 @@
 /**
- * The audit trail: changes of keys, users, grants and sessions, done or refused, and the
+ * The audit trail: changes of keys, users, grants, sessions and providers, done or refused, and the
  * credentials that were refused. It has no secret, and no text of a client except its request id.
  */
 import { type Actor } from "./Actor.ts"
@@ -9,6 +9,9 @@ export const auditActions = [
   "key.create",
   "key.revoke",
   "key.rotate",
+  "provider.add",
+  "provider.change",
+  "provider.remove",
   "session.begin",
   "session.end",
   "session.reuse",

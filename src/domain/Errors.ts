@@ -182,6 +182,27 @@ export class GrantExceeded extends Data.TaggedClass("GrantExceeded")<{
   /** True if the user has no budget at all. */
   readonly isNothingGranted?: boolean
 }> {}
+/**
+ * A provider cannot be added, changed or removed like this. `message` and `details` are for an
+ * operator, and hold no secret.
+ */
+export class ProviderSetupRefused extends Data.TaggedClass("ProviderSetupRefused")<{
+  readonly fault:
+    | "invalid_provider"
+    | "models_unpriced"
+    | "provider_exists"
+    | "provider_of_environment"
+    | "provider_test_failed"
+    | "settings_busy"
+    | "settings_changed"
+    | "settings_uneditable"
+    | "settings_unwritable"
+    | "unknown_preset"
+    | "variable_refused"
+  readonly message: string
+  readonly param: string | null
+  readonly details: Readonly<Record<string, unknown>>
+}> {}
 /** A cross-site browser request. */
 export class ForeignSite extends Data.TaggedClass("ForeignSite")<{}> {}
 export class Overloaded extends Data.TaggedClass("Overloaded")<{}> {}
@@ -223,6 +244,7 @@ export type Reason =
   | OAuthRefused
   | AdminRequired
   | OwnAccount
+  | ProviderSetupRefused
   | GrantExceeded
   | ForeignSite
   | Overloaded

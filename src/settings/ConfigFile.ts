@@ -16,7 +16,7 @@ import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
 import { decodeGenerations, type GenerationsSettings, keptForEver } from "./GenerationsSection.ts"
 import { entriesOf } from "./Lists.ts"
-import { decodePresets, type PresetChanges } from "./providers/PresetsSection.ts"
+import { decodePresets, keyedPresets, type PresetChanges } from "./providers/PresetsSection.ts"
 import { decodePrices, type PricesSettings } from "./PricesSection.ts"
 import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./providers/ProviderEntries.ts"
@@ -130,7 +130,10 @@ export interface ReadConfig {
   readonly decoded: Result.Result<ConfigFile, Faults>
   /** Variables that the file refers to. */
   readonly referred: ReadonlySet<string>
-  /** Slugs of its providers, including those of faulty entries. */
+  /**
+   * Slugs of its providers, and of the presets that it switches on, including those of faulty
+   * entries.
+   */
   readonly slugs: ReadonlySet<string>
 }
 
@@ -175,11 +178,12 @@ export const decodeConfig = (file: string, source: string, env: EnvironmentVaria
   }
   const place = { value: withoutEmptySections(value), path: [], hidden }
   const decoded = decodeSections(place)
-  const slugs = new Set(
-    entriesOf(member(place, "providers"))
+  const slugs = new Set([
+    ...keyedPresets(member(place, "presets")),
+    ...entriesOf(member(place, "providers"))
       .map((entry) => member(entry, "slug").value)
       .filter(Predicate.isString)
-  )
+  ])
   if (unfilled.length === 0) return { file, members: membersOf(value), decoded, referred: names, slugs }
   // A failed reference is one fault: the fault of the value that it left behind is dropped.
   const atReferences = new Set(unfilled.map(({ setting }) => setting))

@@ -68,7 +68,7 @@ export const isUrlOf =
   }
 
 /** An http(s) address without credentials, to which a path can be appended. */
-const isPlainHttpUrl = (value: string): boolean => {
+export const isPlainHttpUrl = (value: string): boolean => {
   const url = URL.parse(value)
   return (
     url !== null &&

@@ -1,16 +1,19 @@
 /** Reads the settings file of a source. */
 import { Effect } from "effect"
 import { decodeConfig, emptyConfig, failedConfig, type ReadConfig } from "./ConfigFile.ts"
-import { presentVariables } from "./Environment.ts"
+import { type EnvironmentVariables, presentVariables } from "./Environment.ts"
 import { type SettingsSource } from "./SettingsSource.ts"
 
 const defaultFile = "./tollgate.yaml"
+
+/** The path of the settings file. `env` has no empty variables. */
+export const settingsFile = (env: EnvironmentVariables): string => env.TOLLGATE_CONFIG ?? defaultFile
 
 /** A file named by `TOLLGATE_CONFIG` must exist. The default file is optional. */
 export const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> => {
   const env = presentVariables(source.env)
   const named = env.TOLLGATE_CONFIG
-  const file = named ?? defaultFile
+  const file = settingsFile(env)
   const unreadable = (problem: string) =>
     failedConfig([
       {

@@ -41,6 +41,11 @@ const ofAdmins = [
   "GET /v1/admin/models",
   "GET /v1/admin/providers",
   "GET /v1/admin/providers/1",
+  "GET /v1/admin/presets",
+  "POST /v1/admin/providers/test",
+  "POST /v1/admin/providers",
+  "PUT /v1/admin/providers/1/key",
+  "DELETE /v1/admin/providers/1",
   "GET /v1/admin/settings",
   "POST /v1/admin/settings/reload",
   "GET /v1/admin/audit",
@@ -76,7 +81,7 @@ const byCode = ["POST /auth/register/email/start", "POST /auth/register/email/ve
 const byOAuth = ["GET /auth/oauth/google/start", "GET /auth/oauth/google/callback"]
 const oneGeneration = ofKeys.concat(ofAdmins, ofUsers).filter((endpoint) => endpoint.includes("generations/1"))
 const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter(
-  (endpoint) => /^(?:POST|PATCH)/.test(endpoint) && !/dead-letters\/1\/retry$|settings\/reload$/.test(endpoint)
+  (endpoint) => /^(?:POST|PATCH|PUT)/.test(endpoint) && !/dead-letters\/1\/retry$|settings\/reload$/.test(endpoint)
 )
 
 /**
@@ -119,7 +124,7 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
         case "generation":
           return oneGeneration
         case "provider":
-          return ["GET /v1/admin/providers/1"]
+          return ["GET /v1/admin/providers/1", "PUT /v1/admin/providers/1/key", "DELETE /v1/admin/providers/1"]
         case "key":
           return [
             "GET /v1/keys/1",
@@ -174,6 +179,8 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
       return byOAuth
     case "OwnAccount":
       return ["PATCH /v1/admin/users/1"]
+    case "ProviderSetupRefused":
+      return ["POST /v1/admin/providers", "PUT /v1/admin/providers/1/key"]
     case "GrantExceeded":
       return ["POST /v1/portal/keys", "PATCH /v1/portal/keys/1"]
     case "ForeignSite":

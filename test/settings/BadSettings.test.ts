@@ -282,13 +282,24 @@ describe("a wrong settings file", () => {
       "presets: { opnai: {}, openai: { timeout: {} } }",
       "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
         "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
-      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, account_objects, data_policy, service_tiers, models, api, " +
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of api_key, base_url, timeouts, account_objects, data_policy, service_tiers, models, api, " +
         "parameters"
+    ],
+    [
+      "presets: { openai: { base_url: 'https://a.test/v1' }, azure: { api_key: k }, ollama: { api_key: k } }",
+      "presets.openai.base_url is set without api_key; expected the vendor's key in api_key",
+      "presets.azure.base_url is missing; expected the address of Azure OpenAI, which has no default",
+      "presets.ollama.api_key enables Ollama, whose models are unknown; expected a provider with the slug ollama and its models"
+    ],
+    [
+      "presets: { openai: { api_key: '${sealed:openai} ', base_url: '${sealed:x}' } }",
+      "presets.openai.api_key holds ${sealed:openai}; expected a sealed key as the whole api_key of a provider",
+      "presets.openai.base_url holds ${sealed:x}; expected a sealed key as the whole api_key of a provider"
     ],
     [
       "presets: { gemini: { api: chat }, openai: { models: { openai/o3: { api: both } } } }",
       'presets.openai.models["openai/o3"].api is "both"; expected one of chat, responses',
-      "presets.gemini.api is unknown; expected one of timeouts, account_objects, data_policy, service_tiers, models"
+      "presets.gemini.api is unknown; expected one of api_key, base_url, timeouts, account_objects, data_policy, service_tiers, models"
     ],
     [
       "presets: { openai: { service_tiers: { priority: -1 }, models: { openai/o3: { pricing: { prompt: 1, web_search: x } } } } }",

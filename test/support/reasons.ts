@@ -26,6 +26,7 @@ import {
   PrivacyBlocked,
   ProviderLacksModel,
   ProviderRateLimited,
+  ProviderSetupRefused,
   ProvidersFailed,
   ProvidersTimedOut,
   ProviderUnavailable,
@@ -120,6 +121,21 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
   ).map((fault) => new OAuthRefused({ fault })),
   AdminRequired: [new AdminRequired()],
   OwnAccount: [new OwnAccount()],
+  ProviderSetupRefused: (
+    [
+      "invalid_provider",
+      "models_unpriced",
+      "provider_exists",
+      "provider_of_environment",
+      "provider_test_failed",
+      "settings_busy",
+      "settings_changed",
+      "settings_uneditable",
+      "settings_unwritable",
+      "unknown_preset",
+      "variable_refused"
+    ] as const
+  ).map((fault) => new ProviderSetupRefused({ fault, message: "It is there already.", param: null, details: {} })),
   GrantExceeded: [new GrantExceeded({ param: "keys", availableNano: null })],
   ForeignSite: [new ForeignSite()],
   Overloaded: [new Overloaded()]

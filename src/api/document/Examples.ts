@@ -2,6 +2,7 @@
  * An example of each operation's request and successful reply, for the OpenAPI document. Tests
  * decode them with the schemas of the endpoints.
  */
+import { providerExamples } from "./ExampleProviders.ts"
 import { operationExamples } from "./ExamplesOfOperations.ts"
 import {
   account,
@@ -164,6 +165,7 @@ export const examples: Readonly<Record<string, OperationExample>> = {
   "ownedModels.list": { response: models },
   "adminProviders.list": { response: { object: "list", data: [provider] } },
   "adminProviders.get": { response: { ...provider, outages: [outage] } },
+  ...providerExamples,
   ...operationExamples,
   "auth.start": {
     request: { email: "ann@example.com" },

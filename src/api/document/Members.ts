@@ -144,6 +144,26 @@ const others = {
   "ValidationError.type": "The kind of fault, such as `missing`."
 }
 
+const ofProviders = {
+  preset: "A known vendor, as `GET /v1/admin/presets` lists them. It brings dialect, address, models and prices.",
+  base_url: "The server's address, such as `https://api.example.com/v1`. Default: the preset's.",
+  slug: "The provider's name in requests and settings. Default: the preset's.",
+  name: "A name for people. Default: the slug.",
+  key_env:
+    "In place of `api_key`: a variable of the gateway's environment that holds the key. Its name ends in KEY or TOKEN."
+}
+
+const providers = {
+  ...Object.fromEntries(
+    ["TestProviderRequest", "AddProviderRequest", "ReplaceProviderKeyRequest"].flatMap((schema) =>
+      Object.entries(ofProviders).map(([member, words]) => [`${schema}.${member}`, words] as const)
+    )
+  ),
+  "AddProviderRequest.models.upstream": "The provider's name of the model.",
+  "AddProviderRequest.models.id":
+    "The clients' name, `author/slug`. Default: the provider's name, or that below the slug."
+}
+
 export const memberWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ...messages, ...commonMembers, ...chat, ...responsesMembers, ...others })
+  Object.entries({ ...messages, ...commonMembers, ...chat, ...responsesMembers, ...providers, ...others })
 )

@@ -2,6 +2,8 @@
  * What each operation does and answers, for the OpenAPI document, by the operation's id. An
  * endpoint with a description of its own keeps it.
  */
+import { providerOperations } from "./ProviderOperations.ts"
+
 export interface OperationWords {
   readonly does: string
   /** Describes the successful response. */
@@ -107,6 +109,7 @@ export const operationWords: Readonly<Record<string, OperationWords>> = {
     "Shows how one provider does, and when its circuits opened and closed.",
     "The provider, with its outages."
   ),
+  ...providerOperations,
   "adminWebhooks.list": words(
     "Lists the webhooks of the settings, and former ones with deliveries, with what waits and what failed.",
     "The webhooks."
@@ -274,6 +277,7 @@ export const tagWords: Readonly<Record<string, string>> = {
   "Administration: usage": "Sums of all requests.",
   "Portal: generations": "The receipts of a user's own keys.",
   "Portal: models": "The models for users, with prices.",
+  "Administration: adding providers": "Testing, adding, changing and removing providers while the gateway runs.",
   "Administration: providers": "How providers and their models do, and the history of circuits.",
   "Administration: models": "Every model of every provider.",
   "Administration: settings": "The settings in force.",

@@ -34,6 +34,7 @@ const byType: Readonly<Record<ErrorType | "invalid_request", string>> = {
   provider_unavailable: "Wait until the provider answers again, or allow fallbacks.",
   rate_limit_exceeded: "Send fewer requests a minute, or give the key another tier.",
   request_timeout: "Send it again: the body arrived too slowly.",
+  settings_conflict: "Correct what the message names: a provider that is there already, or the settings file.",
   unsupported_media_type: "Compress the body with gzip, deflate or br, or not at all."
 }
 

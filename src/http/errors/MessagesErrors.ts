@@ -56,6 +56,7 @@ const forms: Readonly<Record<Reason["_tag"], Form>> = {
   KeyRevoked: conflict,
   KeyRotated: conflict,
   OwnAccount: permission,
+  ProviderSetupRefused: { ...conflict, status: 409 },
   IdempotencyConflict: conflict,
   GenerationRunning: conflict,
   BodyTooLarge: { type: "request_too_large" },

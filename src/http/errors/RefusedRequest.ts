@@ -12,6 +12,7 @@ import {
   ModelNotFound,
   NoEligibleProvider,
   NotFound,
+  ProviderSetupRefused,
   type Reason
 } from "../../domain/Errors.ts"
 import { routeOf } from "../edge/Routes.ts"
@@ -48,6 +49,8 @@ export const withoutTexts = (reason: Reason): Reason => {
       return new NoEligibleProvider({ model: PLACEHOLDER, excluded: reason.excluded.map(knownExclusion) })
     case "NotFound":
       return new NotFound({ what: reason.what, id: PLACEHOLDER, meant: declared(reason) })
+    case "ProviderSetupRefused":
+      return new ProviderSetupRefused({ fault: reason.fault, message: PLACEHOLDER, param: reason.param, details: {} })
     case "EncodingUnsupported":
       return new EncodingUnsupported({ encoding: PLACEHOLDER })
     case "ContextLengthExceeded": {

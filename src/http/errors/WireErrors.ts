@@ -8,6 +8,7 @@ import { usdFromNano, usdText } from "../../domain/pricing/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
 import { providerWireOf } from "./ProviderErrors.ts"
+import { settingsWireOf } from "./SettingsErrors.ts"
 import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
@@ -271,6 +272,8 @@ export const wireOf = (reason: Reason): Wire => {
     case "GrantExceeded":
     case "ForeignSite":
       return signInWireOf(reason)
+    case "ProviderSetupRefused":
+      return settingsWireOf(reason)
     case "Overloaded":
       return {
         status: 503,

@@ -16,6 +16,7 @@ import * as requestFilters from "../migrations/0004_request_filters.ts"
 import * as operations from "../migrations/0005_operations.ts"
 import * as outages from "../migrations/0006_outages.ts"
 import * as singleEntries from "../migrations/0007_single_entries.ts"
+import * as sealedKeys from "../migrations/0008_sealed_keys.ts"
 import { type MigrationFacts } from "./MigrationFacts.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
@@ -112,7 +113,8 @@ export const released: Readonly<Record<string, Migration>> = {
   "0004_request_filters": requestFilters,
   "0005_operations": operations,
   "0006_outages": outages,
-  "0007_single_entries": singleEntries
+  "0007_single_entries": singleEntries,
+  "0008_sealed_keys": sealedKeys
 }
 
 /** Migrates the database to the newest version. */
