@@ -135,7 +135,7 @@ export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number):
   const cachedAudioNano = add("cached_audio", cachedAudio)
   const cacheDiscountNano =
     Math.max(0, costOf(cached, prices.prompt) - cachedNano) +
-    Math.max(0, costOf(cachedAudio, priceOf("prompt_audio", prices)) - cachedAudioNano)
+    (cachedAudio === 0 ? 0 : Math.max(0, costOf(cachedAudio, priceOf("prompt_audio", prices)) - cachedAudioNano))
   const promptNano =
     plainNano +
     add("cache_write", write) +
