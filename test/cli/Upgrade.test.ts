@@ -73,7 +73,7 @@ describe("upgrade --check", () => {
         const { "0001_schema": schema, "0002_refusals": refusals } = released
         if (schema === undefined || refusals === undefined) return assert.fail("there are no migrations")
         const sql = yield* SqlClient.SqlClient
-        yield* migrateTo({ "0001_schema": schema.default, "0002_refusals": refusals.default })
+        yield* migrateTo({ "0001_schema": schema.run, "0002_refusals": refusals.run })
         yield* sql`ANALYZE generations_archive`
       }).pipe(Effect.provide(clientOf(url)))
       const old = yield* check(cwd, env)

@@ -101,21 +101,21 @@ export const migrateTo = (
   )
 
 interface Migration {
-  readonly default: Effect.Effect<void, SqlError, SqlClient.SqlClient>
+  readonly run: Effect.Effect<void, SqlError, SqlClient.SqlClient>
   readonly facts: MigrationFacts
 }
 
 /** The migrations of this version, in order. */
 export const released: Readonly<Record<string, Migration>> = {
-  "0001_schema": schema,
-  "0002_refusals": refusals,
-  "0003_responses": responses,
-  "0004_request_filters": requestFilters,
-  "0005_operations": operations,
-  "0006_outages": outages,
-  "0007_single_entries": singleEntries,
-  "0008_sealed_keys": sealedKeys
+  "0001_schema": { run: schema.default, facts: schema.facts },
+  "0002_refusals": { run: refusals.default, facts: refusals.facts },
+  "0003_responses": { run: responses.default, facts: responses.facts },
+  "0004_request_filters": { run: requestFilters.default, facts: requestFilters.facts },
+  "0005_operations": { run: operations.default, facts: operations.facts },
+  "0006_outages": { run: outages.default, facts: outages.facts },
+  "0007_single_entries": { run: singleEntries.default, facts: singleEntries.facts },
+  "0008_sealed_keys": { run: sealedKeys.default, facts: sealedKeys.facts }
 }
 
 /** Migrates the database to the newest version. */
-export const migrate = migrateTo(Record.map(released, ({ default: migration }) => migration))
+export const migrate = migrateTo(Record.map(released, ({ run }) => run))
