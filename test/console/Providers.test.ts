@@ -4,8 +4,10 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
+import { join } from "node:path"
 import { type Page } from "playwright-core"
 import { type ProviderDetails } from "../../src/api/Providers.ts"
 import { eventually, type Gateway, startGateway } from "../support/Gateway.ts"
@@ -129,6 +131,51 @@ layer(world, { timeout: "90 seconds" })("providers and models", (it) => {
     assert.match((await rows.first().textContent()) ?? "", /^Alpha Cloud/)
     await row(page, "locked").getByRole("link", { name: "locked", exact: true }).click()
     await page.getByText("Incorrect API key provided.").first().waitFor()
+  })
+
+  walks("an operator adds a provider: a refused key is said, and the models have prices", wide, async (walker) => {
+    const { gateway, page } = walker
+    const file = join(gateway.directory, "tollgate.yaml")
+    const { providers } = JSON.parse(readFileSync(file, "utf8")) as { readonly providers: ReadonlyArray<object> }
+    writeFileSync(file, `providers:\n${providers.map((each) => `  - ${JSON.stringify(each)}\n`).join("")}`)
+    const keys: Array<string | undefined> = []
+    const server = createServer((request, response) => {
+      keys.push(request.headers.authorization)
+      const isRefused = request.headers.authorization !== "Bearer sk-right"
+      response.writeHead(isRefused ? 401 : 200, { "content-type": "application/json" })
+      response.end(JSON.stringify({ data: [{ id: "small", context_length: 8_000 }] }))
+    })
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+    try {
+      await enter(page, gateway, "/console/providers")
+      await page.getByRole("button", { name: "Add a provider" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByLabel("Vendor").selectOption({ label: "Another server" })
+      await dialog.getByLabel("Slug").fill("gamma")
+      await dialog.getByLabel("Address").fill(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`)
+      await dialog.getByLabel("Key", { exact: true }).fill("sk-wrong")
+      await dialog.getByRole("button", { name: "Test" }).click()
+      await dialog.getByText("does not accept the key (status 401)").waitFor()
+      await dialog.getByLabel("Key", { exact: true }).fill("sk-right")
+      await dialog.getByRole("button", { name: "Test" }).click()
+      await dialog.getByText("accepts the key.").waitFor()
+      await dialog.getByLabel("of the prompt, small").fill("0.15")
+      await dialog.getByLabel("of the completion, small").fill("0.6")
+      assert.deepStrictEqual(await barriers(page), [])
+      await dialog.getByRole("button", { name: "Add", exact: true }).click()
+      await row(page, "gamma").waitFor()
+      const written = readFileSync(file, "utf8")
+      assert.include(written, "api_key: ${sealed:gamma}")
+      assert.notInclude(written, "sk-right")
+      assert.deepStrictEqual(keys, ["Bearer sk-wrong", "Bearer sk-right", "Bearer sk-right"])
+      const removed = await run(
+        gateway.send("/v1/admin/providers/gamma", { method: "DELETE", headers: { "x-admin-key": gateway.adminKey } })
+      )
+      assert.strictEqual(removed.status, 200)
+    } finally {
+      server.close()
+      writeFileSync(file, JSON.stringify({ providers }))
+    }
   })
 
   walks("a user finds the cheapest model with its data policy, and tries it", wide, async ({ page }) => {

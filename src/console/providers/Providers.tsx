@@ -2,9 +2,11 @@
  * The providers: state, since when and why, the last 24 hours, and the way to the traffic. Those in
  * trouble come first.
  */
+import { useState } from "preact/hooks"
 import { type ProviderRecord } from "../../api/Providers.ts"
 import { withQuery } from "../client.ts"
 import { count, NONE, zone } from "../format.ts"
+import { Icon } from "../parts/Icon.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
 import { SearchField } from "../parts/SearchField.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
@@ -12,6 +14,7 @@ import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
 import { sortRows, useSorting } from "../sorting.ts"
 import { useQuery } from "../useQuery.ts"
+import { AddProvider } from "./AddProvider.tsx"
 import { CircuitState } from "./CircuitState.tsx"
 import { failureWords, troubleOf } from "./trouble.ts"
 import { UptimeStrip } from "./UptimeStrip.tsx"
@@ -39,6 +42,7 @@ export const Providers = () => {
   const [{ q }, set] = useQuery(names)
   const sorting = useSorting(["name", "trouble", "calls", "failed"], "-trouble")
   const providers = useProviders()
+  const [isAdding, setAdding] = useState(false)
   const text = q.toLowerCase()
   const matches = ({ address, models, name, slug }: ProviderRecord) =>
     `${slug} ${name} ${address ?? ""} ${models.map(({ id }) => id).join(" ")}`.toLowerCase().includes(text)
@@ -46,7 +50,22 @@ export const Providers = () => {
     <Page
       title="Providers"
       lead={`Calls and failures of the last 24 hours are counted by attempts, retries included. Local time, ${zone()}.`}
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Icon name="plus" />
+          Add a provider
+        </button>
+      }
     >
+      {isAdding ? (
+        <AddProvider
+          onClose={() => setAdding(false)}
+          onAdded={() => {
+            setAdding(false)
+            providers.reload()
+          }}
+        />
+      ) : null}
       <SearchField
         label="Search"
         value={q}
