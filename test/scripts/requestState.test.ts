@@ -136,7 +136,7 @@ describe("a request's state", () => {
     const writers = calls(gateway, "log", written).filter((call) => !routing.test(call))
     // Chat knows when the client leaves, and which members a cached answer was given without.
     assert.deepStrictEqual(
-      [...new Set(writers)],
+      [...new Set(writers)].toSorted(),
       ["src/gateway/chat/Completion.ts clientLeft", "src/gateway/chat/Completion.ts leftOut"]
     )
   })

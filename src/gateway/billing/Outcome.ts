@@ -165,7 +165,7 @@ export const generationOf = (
 ): Generation => {
   const { attempts, charges } = ending.record
   const dropped = leftOutBy(ending.record, ending.candidate)
-  const generation: Building<Generation> = {
+  return {
     id: plan.generationId,
     keyId: plan.caller.key.id,
     ownerId: plan.caller.key.ownerId,
@@ -185,23 +185,20 @@ export const generationOf = (
     errorType: ending.errorType,
     attempts: withEnds(attempts, nowMs - plan.startedAtMs),
     excluded: recordedExclusions(plan.excluded),
+    ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
     price: mainPricesOf(ending),
     reservation: {
       reservedNano: held.reservedNano,
       extendedNano: held.extendedNano,
       settledNano: cost.billedNano
     },
-    parameters: parametersOf(plan.request)
+    parameters: parametersOf(plan.request),
+    ...(plan.masked === undefined ? {} : { masked: plan.masked }),
+    ...(plan.origin === undefined ? {} : { request: answeredRequest(plan.origin, plan.streamed, ending) }),
+    ...(dropped.length === 0 ? {} : { dropped }),
+    ...(ending.record.sticky === null ? {} : { sticky: ending.record.sticky })
   }
-  if (plan.named !== undefined) generation.requestedModel = plan.named.as
-  if (plan.masked !== undefined) generation.masked = plan.masked
-  if (plan.origin !== undefined) generation.request = answeredRequest(plan.origin, plan.streamed, ending)
-  if (dropped.length > 0) generation.dropped = dropped
-  if (ending.record.sticky !== null) generation.sticky = ending.record.sticky
-  return generation
 }
-
-type Building<A> = { -readonly [Member in keyof A]: A[Member] }
 
 /** The model that answered, or else the one that was called last, or else the one asked for. */
 export const modelOf = (plan: RequestPlan, { candidate, record }: Outcome): string =>
