@@ -135,10 +135,10 @@ describe("a request's state", () => {
     assert.includeMembers([...written], ["endCall", "charge", "continued"])
     const writers = calls(gateway, "log", written).filter((call) => !routing.test(call))
     // Chat knows when the client leaves, and which members a cached answer was given without.
-    assert.deepStrictEqual(
-      [...new Set(writers)].toSorted(),
-      ["src/gateway/chat/Completion.ts clientLeft", "src/gateway/chat/Completion.ts leftOut"]
-    )
+    assert.deepStrictEqual([...new Set(writers)].toSorted(), [
+      "src/gateway/chat/Completion.ts clientLeft",
+      "src/gateway/chat/Completion.ts leftOut"
+    ])
   })
 
   it("would be found to be changed", () => {
