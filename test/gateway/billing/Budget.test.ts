@@ -16,8 +16,8 @@ import { type MeteredRequest } from "../../../src/gateway/billing/Reservation.ts
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
-import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { boundedPrompt, candidateWith, meteredWith, requestWith } from "../plans.ts"
+import { outcomeWith } from "./outcomeWith.ts"
 
 /** The ledger of a test; its writes can be made to fail. */
 const troubled = () => {
@@ -56,17 +56,8 @@ const balance = Effect.gen(function* () {
   return (yield* (yield* Ledger).balances([KEY], "1970-01")).get(KEY)
 })
 
-const ended = (completionTokens: number, promptTokens = 10): Outcome => ({
-  record: noAttempts,
-  candidate: alpha,
-  usage: { promptTokens, completionTokens, cachedTokens: 0 },
-  usageSource: "provider",
-  timeToFirstTokenMs: null,
-  finishReason: "stop",
-  errorType: null,
-  cancelled: false,
-  fallbackUsed: false
-})
+const ended = (completionTokens: number, promptTokens = 10): Outcome =>
+  outcomeWith({ candidate: alpha, usage: { promptTokens, completionTokens, cachedTokens: 0 } })
 
 const capped = (monthlyBudgetNano: number, request: Parameters<typeof meteredWith>[0] = {}) =>
   meteredWith({ key: { monthlyBudgetNano }, ...request })

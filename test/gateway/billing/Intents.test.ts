@@ -5,28 +5,17 @@ import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../../src/domain/pricing/Money.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
-import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
-import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
-import { candidateWith, meteredWith } from "../plans.ts"
+import { meteredWith } from "../plans.ts"
+import { outcomeWith } from "./outcomeWith.ts"
 
 const KEY = "key_000000000000000000000000000000aa"
 
 /** Costs 20,000 nano-USD. */
-const answer: Outcome = {
-  record: noAttempts,
-  candidate: candidateWith("alpha"),
-  usage: { promptTokens: 10, completionTokens: 5, cachedTokens: 0 },
-  usageSource: "provider",
-  timeToFirstTokenMs: null,
-  finishReason: "stop",
-  errorType: null,
-  cancelled: false,
-  fallbackUsed: false
-}
+const answer = outcomeWith()
 
 /** A meter, and the writes to its ledger in their order. The next `failures` of them fail. */
 const scene = () => {

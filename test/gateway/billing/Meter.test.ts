@@ -14,6 +14,7 @@ import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, meteredWith } from "../plans.ts"
+import { outcomeWith } from "./outcomeWith.ts"
 
 const stores = Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
@@ -36,18 +37,7 @@ const once: AttemptRecord = {
   attempts: [{ provider: "alpha", model: "test/small", status: "ok", latencyMs: 3, errorType: null, httpStatus: 200 }]
 }
 
-const endingWith = (ending: Partial<Outcome> = {}): Outcome => ({
-  record: noAttempts,
-  candidate: alpha,
-  usage: { promptTokens: 10, completionTokens: 5, cachedTokens: 0 },
-  usageSource: "provider",
-  timeToFirstTokenMs: null,
-  finishReason: "stop",
-  errorType: null,
-  cancelled: false,
-  fallbackUsed: false,
-  ...ending
-})
+const endingWith = (ending: Partial<Outcome> = {}): Outcome => outcomeWith({ candidate: alpha, ...ending })
 
 it.effect(
   "reserves the worst case: the prompt and the whole output of every choice at the price of the most expensive candidate",

@@ -15,8 +15,8 @@ import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
-import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, meteredWith } from "../plans.ts"
+import { meteredWith } from "../plans.ts"
+import { outcomeWith } from "./outcomeWith.ts"
 
 /** A process with a ledger whose settlements can be made to fail. It ends when `scope` closes. */
 const processWith = Effect.gen(function* () {
@@ -58,17 +58,7 @@ const answered = (trouble: { isAway: boolean }) =>
       const one = request()
       yield* reserve(one)
       trouble.isAway = true
-      yield* settle(one, {
-        record: noAttempts,
-        candidate: candidateWith("alpha"),
-        usage: { promptTokens: 10, completionTokens: 10, cachedTokens: 0 },
-        usageSource: "provider",
-        timeToFirstTokenMs: null,
-        finishReason: "stop",
-        errorType: null,
-        cancelled: false,
-        fallbackUsed: false
-      })
+      yield* settle(one, outcomeWith({ usage: { promptTokens: 10, completionTokens: 10, cachedTokens: 0 } }))
       return one
     })
   )

@@ -2,35 +2,18 @@
 import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { idBound } from "../../../src/domain/Ids.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
-import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { keyWith } from "../../gateway/plans.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { Audit } from "./LedgerAudit.ts"
 import { makeGeneration } from "./makeGeneration.ts"
+import { makeReservation, MONTH, T0 } from "./makeReservation.ts"
 import { withoutSingleEntries } from "./withoutSingleEntries.ts"
 
-const T0 = Date.UTC(2026, 10, 21, 12)
-const MONTH = "2026-11"
-
 let count = 0
-
-const reservationOf = (keyId: string, overrides: Partial<Reservation> = {}): Reservation => ({
-  generationId: `${idBound("gen", T0)}${String(++count).padStart(20, "0")}`,
-  keyId,
-  ownerId: null,
-  model: "mock/echo",
-  month: MONTH,
-  amountNano: 100,
-  capNano: 1_000,
-  createdAtMs: T0,
-  leaseMs: 60_000,
-  processId: "process-1",
-  ...overrides
-})
 
 /** Stores a key with this cap and returns its id. */
 const keyCapped = Effect.fnUntraced(function* (monthlyBudgetNano: number | null) {
@@ -48,11 +31,11 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = yield* keyCapped(1_000)
-        const held = reservationOf(keyId)
+        const held = makeReservation(keyId)
         const tagOf = <E2>(result: Effect.Effect<{ readonly _tag: string }, E2>) =>
           Effect.map(result, ({ _tag }) => _tag)
         const askBoth = Effect.all([
-          tagOf(Effect.suspend(() => ledger.reserve(reservationOf(keyId, { amountNano: 50 })))),
+          tagOf(Effect.suspend(() => ledger.reserve(makeReservation(keyId, { amountNano: 50 })))),
           tagOf(ledger.extend(held.generationId, 50, 1_000))
         ])
         yield* ledger.reserve(held)
@@ -72,9 +55,9 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
     it.effect("a key that is not in the table has the cap of the request", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
-        const refused = yield* ledger.reserve(reservationOf("key_elsewhere", { capNano: 99 }))
+        const refused = yield* ledger.reserve(makeReservation("key_elsewhere", { capNano: 99 }))
         assert.strictEqual(refused._tag, "Refused")
-        const reserved = yield* ledger.reserve(reservationOf("key_elsewhere", { capNano: 100 }))
+        const reserved = yield* ledger.reserve(makeReservation("key_elsewhere", { capNano: 100 }))
         assert.strictEqual(reserved._tag, "Reserved")
       })
     )
@@ -86,10 +69,10 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
           const ledger = yield* Ledger
           const corrected = Effect.fnUntraced(function* (capNano: number | null) {
             const keyId = yield* keyCapped(1_000)
-            const dead = reservationOf(keyId, { leaseMs: -1 })
+            const dead = makeReservation(keyId, { leaseMs: -1 })
             yield* ledger.reserve(dead)
             assert.strictEqual(yield* ledger.settleExpired, 1)
-            yield* ledger.reserve(reservationOf(keyId, { amountNano: 30 }))
+            yield* ledger.reserve(makeReservation(keyId, { amountNano: 30 }))
             yield* capTo(keyId, capNano)
             yield* ledger.settle(makeGeneration({ id: dead.generationId, keyId }, 250), MONTH)
             return (yield* ledger.balances([keyId], MONTH)).get(keyId)

@@ -5,7 +5,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Schedule } from "effect"
-import { idBound } from "../../../src/domain/Ids.ts"
 import { groupParameters, type LedgerEntry } from "../../../src/store/ledger/Entry.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
@@ -13,26 +12,9 @@ import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { Audit } from "./LedgerAudit.ts"
 import { makeGeneration } from "./makeGeneration.ts"
-
-const T0 = Date.UTC(2026, 10, 21, 12)
-const MONTH = "2026-11"
+import { freshId, makeReservation, MONTH, T0 } from "./makeReservation.ts"
 
 let count = 0
-const freshId = (): string => `${idBound("gen", T0)}${String(++count).padStart(20, "0")}`
-
-const reservationOf = (keyId: string, overrides: Partial<Reservation> = {}): Reservation => ({
-  generationId: freshId(),
-  keyId,
-  ownerId: "usr_1",
-  model: "mock/echo",
-  month: MONTH,
-  amountNano: 100,
-  capNano: 1_000,
-  createdAtMs: T0,
-  leaseMs: 60_000,
-  processId: "process-1",
-  ...overrides
-})
 
 const settled = (id: string, keyId: string, billedNano = 40) =>
   makeGeneration({ id, keyId, ownerId: "usr_1", attempts: [], createdAtMs: T0 }, billedNano)
@@ -57,7 +39,7 @@ const balanceOf = Effect.fnUntraced(function* (keyId: string) {
 const freshKey = Effect.fnUntraced(function* () {
   const keyId = `key_${String(++count)}`
   const ledger = yield* Ledger
-  const first = reservationOf(keyId, { amountNano: 0 })
+  const first = makeReservation(keyId, { amountNano: 0 })
   yield* ledger.reserve(first)
   yield* ledger.void(first.generationId)
   return keyId
@@ -72,7 +54,7 @@ const onEach = <E>(name: string, database: Layer.Layer<PgClient.PgClient, E>) =>
         const ledger = yield* Ledger
         const sql = yield* PgClient.PgClient
         const [alone, grouped] = [yield* freshKey(), yield* freshKey()]
-        const [one, other] = [reservationOf(alone), reservationOf(grouped)]
+        const [one, other] = [makeReservation(alone), makeReservation(grouped)]
         yield* ledger.reserve(one)
         yield* groupWrite(sql, [{ _tag: "Reserve", reservation: other }])
         const reservations = yield* sql`SELECT owner_id, model, month, amount_nano, created_at_ms, process_id,
@@ -111,7 +93,7 @@ const onEach = <E>(name: string, database: Layer.Layer<PgClient.PgClient, E>) =>
         const ledger = yield* Ledger
         const sql = yield* PgClient.PgClient
         const keyId = yield* freshKey()
-        const one = reservationOf(keyId)
+        const one = makeReservation(keyId)
         yield* sql`ALTER FUNCTION ledger_write RENAME TO ledger_write_away`
         assert.strictEqual((yield* ledger.reserve(one))._tag, "Reserved")
         yield* ledger.settle(settled(one.generationId, keyId), MONTH)
@@ -163,8 +145,8 @@ describe("Single entries", () => {
         Effect.gen(function* () {
           const ledger = yield* Ledger
           const keyId = yield* freshKey()
-          const taken: LedgerEntry = { _tag: "Reserve", reservation: reservationOf(keyId, { amountNano: 901 }) }
-          const result = yield* race(grouped(taken), ledger.reserve(reservationOf(keyId)))
+          const taken: LedgerEntry = { _tag: "Reserve", reservation: makeReservation(keyId, { amountNano: 901 }) }
+          const result = yield* race(grouped(taken), ledger.reserve(makeReservation(keyId)))
           assert.deepStrictEqual(result, { _tag: "Refused", balance: { spentNano: 0, reservedNano: 901 } })
         })
       )
@@ -173,7 +155,7 @@ describe("Single entries", () => {
         Effect.gen(function* () {
           const ledger = yield* Ledger
           const keyId = yield* freshKey()
-          const reservation = reservationOf(keyId)
+          const reservation = makeReservation(keyId)
           yield* race(grouped({ _tag: "Reserve", reservation }), ledger.reserve({ ...reservation, amountNano: 7 }))
           assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
           const generation = settled(reservation.generationId, keyId)
@@ -191,7 +173,7 @@ describe("Single entries", () => {
             monthly_budget_nano, created_at_ms, updated_at_ms)
           VALUES (${keyId}, ${keyId}, '', '', '', 'free', '{}', 'active', 1000, 0, 0)`
           const lowered = sql`UPDATE api_keys SET monthly_budget_nano = 99 WHERE id = ${keyId}`
-          const result = yield* race(Effect.andThen(lock(keyId), lowered), ledger.reserve(reservationOf(keyId)))
+          const result = yield* race(Effect.andThen(lock(keyId), lowered), ledger.reserve(makeReservation(keyId)))
           assert.strictEqual(result._tag, "Refused")
         })
       )
@@ -200,7 +182,7 @@ describe("Single entries", () => {
         Effect.gen(function* () {
           const ledger = yield* Ledger
           const keyId = yield* freshKey()
-          const taken = reservationOf(keyId, { amountNano: 901 })
+          const taken = makeReservation(keyId, { amountNano: 901 })
           const replay = Effect.suspend(() => ledger.replay(replayed(freshId(), keyId), MONTH, 100, 1_000))
           const refused = yield* race(grouped({ _tag: "Reserve", reservation: taken }), replay)
           assert.deepStrictEqual(refused, { _tag: "Refused", balance: { spentNano: 0, reservedNano: 901 } })
@@ -216,7 +198,7 @@ describe("Single entries", () => {
             first: (reservation: Reservation) => Effect.Effect<unknown, unknown, PgClient.PgClient>
           ) {
             const keyId = yield* freshKey()
-            const reservation = reservationOf(keyId, { leaseMs: -1 })
+            const reservation = makeReservation(keyId, { leaseMs: -1 })
             yield* ledger.reserve(reservation)
             yield* race(first(reservation), ledger.settle(settled(reservation.generationId, keyId), MONTH))
             assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
@@ -243,7 +225,7 @@ describe("Single entries", () => {
           const raced = Effect.fnUntraced(function* (second: (id: string) => Effect.Effect<unknown, unknown>) {
             const keyId = yield* freshKey()
             const { generationId } = yield* Effect.tap(
-              Effect.succeed(reservationOf(keyId, { leaseMs: -1 })),
+              Effect.succeed(makeReservation(keyId, { leaseMs: -1 })),
               ledger.reserve
             )
             const [values] = JSON.parse(
