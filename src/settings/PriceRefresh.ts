@@ -5,7 +5,7 @@
 import { Effect, Result } from "effect"
 import { usdPerMillionFromPico, type Pricing } from "../domain/pricing/Money.ts"
 import { type SettingsShape } from "../Settings.ts"
-import { acceptedPrices, type PricesSettings } from "./PricesSection.ts"
+import { acceptedPrices, type PricesSettings } from "./sections/PricesSection.ts"
 import { type PriceList, publicKeyOf, readPriceList, repriced } from "./providers/PriceList.ts"
 import { readConfig } from "./ReadConfig.ts"
 import { type SettingsSource } from "./SettingsSource.ts"

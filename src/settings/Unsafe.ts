@@ -3,7 +3,7 @@ import { type ProviderConfig } from "../domain/Catalog.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { weakAdminKey } from "./AdminKey.ts"
 import { type Faults } from "./Faults.ts"
-import { unsafeInProduction } from "./SignIn.ts"
+import { unsafeInProduction } from "./sections/SignIn.ts"
 
 export const unsafe = ({ adminKey, auth, environment, providers }: SettingsShape): Faults =>
   environment === "production" ? [...noProvider(providers), ...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []

@@ -4,7 +4,7 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { noPrivacy } from "../../src/settings/PrivacySection.ts"
+import { noPrivacy } from "../../src/settings/sections/PrivacySection.ts"
 import { useUpstream } from "../faults/gateway.ts"
 import { nativeGateway } from "./nativeGateway.ts"
 import { assembledResponse } from "../support/responseEvents.ts"

@@ -14,7 +14,7 @@ import {
   unknownPolicy
 } from "../../src/domain/Catalog.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
-import { noPrivacy } from "../../src/settings/PrivacySection.ts"
+import { noPrivacy } from "../../src/settings/sections/PrivacySection.ts"
 import { useUpstream } from "../faults/gateway.ts"
 import { nativeBody, nativeEvents, streamed, text } from "./nativeMessages.ts"
 import * as nativeResponses from "./nativeResponses.ts"

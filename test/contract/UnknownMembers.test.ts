@@ -6,7 +6,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { readFileSync } from "node:fs"
-import { noSignIn } from "../../src/settings/SignIn.ts"
+import { noSignIn } from "../../src/settings/sections/SignIn.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 

@@ -10,7 +10,7 @@ import { Api } from "../../src/api/Api.ts"
 import { presets } from "../../src/providers/presets/Vendors.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Environment } from "../../src/settings/Environment.ts"
-import { TelemetryEnvironment } from "../../src/settings/Telemetry.ts"
+import { TelemetryEnvironment } from "../../src/settings/sections/Telemetry.ts"
 import { parseSource } from "../../scripts/sourceFiles.ts"
 import { blocksOf, documents, kinds, root, textOf } from "./blocks.ts"
 

@@ -1,7 +1,7 @@
 /** Codes by a real SMTP server and by a Twilio-like one, over sockets. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Logger, Redacted, References } from "effect"
-import { noSignIn, type SignInSettings } from "../../src/settings/SignIn.ts"
+import { noSignIn, type SignInSettings } from "../../src/settings/sections/SignIn.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { startMailServer } from "./mailServer.ts"
 import { startSmsServer } from "./smsServer.ts"

@@ -19,7 +19,7 @@ import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.
 import { PrivacyGuard } from "../../../src/gateway/privacy/PrivacyGuard.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
-import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
+import { noPrivacy } from "../../../src/settings/sections/PrivacySection.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { testSettings } from "../../support/testSettings.ts"

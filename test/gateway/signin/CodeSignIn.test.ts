@@ -14,7 +14,7 @@ import { networkOf, SignInLimits } from "../../../src/gateway/signin/SignInLimit
 import { countryOf, destinationOf, masked } from "../../../src/gateway/signin/Destination.ts"
 import { type CodeMessage } from "../../../src/identity/CodeMessage.ts"
 import { Delivery } from "../../../src/identity/Delivery.ts"
-import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { noSignIn } from "../../../src/settings/sections/SignIn.ts"
 import { Challenges } from "../../../src/store/people/Challenges.ts"
 
 const sent: Array<CodeMessage> = []

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { ConsoleLink } from "../../../src/gateway/signin/ConsoleLink.ts"
-import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { noSignIn } from "../../../src/settings/sections/SignIn.ts"
 import { type SentRequest, TestApp } from "../../support/TestApp.ts"
 
 const issue = Effect.flatMap(ConsoleLink, ({ issue }) => Effect.map(issue, Redacted.value))

@@ -5,7 +5,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
-import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { noSignIn } from "../../../src/settings/sections/SignIn.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
 interface Line {

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { UserAdmin } from "../../../src/gateway/signin/UserAdmin.ts"
-import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { noSignIn } from "../../../src/settings/sections/SignIn.ts"
 import { type SentRequest, TestApp } from "../../support/TestApp.ts"
 
 const app = TestApp.layer({ providers: [] })

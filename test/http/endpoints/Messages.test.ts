@@ -3,7 +3,7 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
+import { noPrivacy } from "../../../src/settings/sections/PrivacySection.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { open } from "../../contract/client.ts"
 import { advanceUntil, until } from "../../contract/clock.ts"

@@ -5,7 +5,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type KeyPrivacy, type PrivacyRules } from "../../../src/domain/Privacy.ts"
-import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
+import { noPrivacy } from "../../../src/settings/sections/PrivacySection.ts"
 import { type NewKey } from "../../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../../support/TestApp.ts"
 

@@ -1,7 +1,7 @@
 /** The sign-in methods that a page is shown. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { noSignIn } from "../../../src/settings/sections/SignIn.ts"
 import { TestApp, type TestAppOptions } from "../../support/TestApp.ts"
 
 const told = (settings: TestAppOptions["settings"] = {}) =>

@@ -4,11 +4,11 @@
  * not support stops the start.
  */
 import { Effect, Result, Schema } from "effect"
-import { allEntities, type OwnPattern, type PrivacyRules } from "../domain/Privacy.ts"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { choice, text } from "./Forms.ts"
-import { duplicates } from "./Lists.ts"
-import { member } from "./Faults.ts"
+import { allEntities, type OwnPattern, type PrivacyRules } from "../../domain/Privacy.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { choice, text } from "../Forms.ts"
+import { duplicates } from "../Lists.ts"
+import { member } from "../Faults.ts"
 
 const form = "a name of lower-case letters, digits and _, at most 32, that no built-in entity has"
 const isFree = (name: string): boolean => !allEntities.some((entity) => entity === name)

@@ -1,8 +1,8 @@
 /** OpenTelemetry's variables: their effect, and their faults. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { Settings } from "../../src/Settings.ts"
-import { sourceOf } from "./source.ts"
+import { Settings } from "../../../src/Settings.ts"
+import { sourceOf } from "../source.ts"
 
 const telemetryOf = (env: Record<string, string>) =>
   Effect.map(Settings.load(sourceOf(env)), ({ telemetry }) => telemetry)

@@ -3,8 +3,8 @@
  * archive date after deletion is a fault.
  */
 import { Result, Schema } from "effect"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { integer, orNull } from "./Forms.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { integer, orNull } from "../Forms.ts"
 
 /** In days; `null`: never. */
 export interface GenerationsSettings {

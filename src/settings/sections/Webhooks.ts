@@ -3,10 +3,10 @@
  * signs the deliveries.
  */
 import { type Redacted, Result, Schema } from "effect"
-import { type EventType, eventTypes } from "../domain/Events.ts"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { choice, httpUrl, secret } from "./Forms.ts"
-import { duplicates } from "./Lists.ts"
+import { type EventType, eventTypes } from "../../domain/Events.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { choice, httpUrl, secret } from "../Forms.ts"
+import { duplicates } from "../Lists.ts"
 
 export interface WebhookSettings {
   readonly url: string

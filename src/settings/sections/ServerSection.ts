@@ -3,8 +3,8 @@
  * overload.
  */
 import { Result, Schema } from "effect"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { choice, integer } from "./Forms.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { choice, integer } from "../Forms.ts"
 
 export interface ServerSettings {
   /**

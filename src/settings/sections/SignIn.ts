@@ -5,11 +5,11 @@
  */
 import { Effect, Redacted, Result, Schema } from "effect"
 import { fromString } from "effect/net/IpNetwork"
-import { allScopes, Scope } from "../domain/Key.ts"
-import { nanoFromUsd } from "../domain/pricing/Money.ts"
-import { type Channel, type Grants } from "../domain/User.ts"
-import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { choice, httpUrl, integer, isUrlOf, number, orNull, secret, text, withoutTrailingSlash } from "./Forms.ts"
+import { allScopes, Scope } from "../../domain/Key.ts"
+import { nanoFromUsd } from "../../domain/pricing/Money.ts"
+import { type Channel, type Grants } from "../../domain/User.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "../Faults.ts"
+import { choice, httpUrl, integer, isUrlOf, number, orNull, secret, text, withoutTrailingSlash } from "../Forms.ts"
 
 export interface OAuthClient {
   readonly clientId: string

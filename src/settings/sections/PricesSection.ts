@@ -4,12 +4,12 @@
  * prices of presets' models at each start and reload. It is fetched by a command alone.
  */
 import { Effect, Result, Schema } from "effect"
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { text } from "./Forms.ts"
-import { type PriceList, publicKeyOf, readPriceList, repriced } from "./providers/PriceList.ts"
-import { SettingsError } from "./SettingsError.ts"
-import { type SettingsSource } from "./SettingsSource.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { text } from "../Forms.ts"
+import { type PriceList, publicKeyOf, readPriceList, repriced } from "../providers/PriceList.ts"
+import { SettingsError } from "../SettingsError.ts"
+import { type SettingsSource } from "../SettingsSource.ts"
 
 export interface PricesSettings {
   /** The address of the list. */

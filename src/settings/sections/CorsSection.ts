@@ -1,7 +1,7 @@
 /** Decodes the `cors` section of the settings file: the origins whose pages may use the API. */
 import { Result, Schema } from "effect"
-import { decodeAt, type Faults, type Place } from "./Faults.ts"
-import { text } from "./Forms.ts"
+import { decodeAt, type Faults, type Place } from "../Faults.ts"
+import { text } from "../Forms.ts"
 
 const isOrigin = (value: string): boolean => value === "*" || URL.parse(value)?.origin === value
 

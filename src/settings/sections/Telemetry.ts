@@ -4,9 +4,9 @@
  * exported.
  */
 import { Redacted, Result, Schema } from "effect"
-import { type EnvironmentVariables } from "./Environment.ts"
-import { decodeAt, type Faults } from "./Faults.ts"
-import { choice, httpUrl, integer, number, secret, text, withoutTrailingSlash } from "./Forms.ts"
+import { type EnvironmentVariables } from "../Environment.ts"
+import { decodeAt, type Faults } from "../Faults.ts"
+import { choice, httpUrl, integer, number, secret, text, withoutTrailingSlash } from "../Forms.ts"
 
 export const samplers = [
   "always_on",
