@@ -4,7 +4,17 @@
  * the archive of it. The new package replaces the old one only when it is complete.
  */
 import { execFileSync } from "node:child_process"
-import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundleClient } from "./client.ts"
@@ -27,9 +37,14 @@ const copy = (path: string): void => {
 
 const repository = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as RepositoryManifest
 
+const compiler = join(root, "node_modules/.bin/tsc")
+if (!existsSync(compiler)) {
+  console.error("The build needs the development packages, which scripts/start leaves out: run `npm ci`, then again.")
+  process.exit(1)
+}
 run("scripts/console.ts")
 // The console's sources tell the compiler nothing about the rest, and have their own.
-execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "scripts/package", "--outDir", fresh], {
+execFileSync(compiler, ["-p", "scripts/package", "--outDir", fresh], {
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"]
 })
