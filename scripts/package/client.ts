@@ -53,12 +53,12 @@ const contractOfClients: Plugin = {
   transform: (code, id) => (/\/src\/(?:api|domain)\//.test(id) ? withoutServerParts(id, code) : undefined)
 }
 
-/** `library`: the folder of the compiled src. */
-export const bundleClient = async (library: string): Promise<void> => {
-  const file = join(library, "client/Client.js")
+/** `sources`: the folder of the compiled src. */
+export const bundleClient = async (sources: string): Promise<void> => {
+  const file = join(sources, "client/Client.js")
   const built = await build({
     configFile: false,
-    root: library,
+    root: sources,
     logLevel: "error",
     plugins: [contractOfClients],
     build: {

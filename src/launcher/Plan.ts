@@ -14,7 +14,7 @@ export interface Machine {
   readonly version: string
   readonly execPath: string
   /** The folder of the package's code. */
-  readonly library: string
+  readonly sources: string
   /** The folders in which packages of the launcher are installed. */
   readonly packages: ReadonlyArray<string>
   readonly exists: (path: string) => boolean
@@ -81,14 +81,14 @@ export const planOf = ([command, ...rest]: ReadonlyArray<string>, machine: Machi
   const node = isOld ? pinned(machine) : machine.execPath
   if (node === undefined) return { _tag: "Refuse", message: tooOld(machine) }
   // Compiled code is kept between starts, where packages keep such things.
-  const cache = path.join(machine.library, "..", "..", ".cache", "tollgate")
+  const cache = path.join(machine.sources, "..", "..", ".cache", "tollgate")
   const isGateway = command === "start"
   if (!isGateway && !isOld) return { _tag: "Import", cache }
   const variables = isGateway ? startVariables(rest) : null
   const program =
     variables === null
-      ? [path.join(machine.library, "cli", "main.js"), ...(command === undefined ? [] : [command]), ...rest]
-      : [path.join(machine.library, "main.js")]
+      ? [path.join(machine.sources, "cli", "main.js"), ...(command === undefined ? [] : [command]), ...rest]
+      : [path.join(machine.sources, "main.js")]
   return {
     _tag: machine.platform === "win32" || isOld ? "Spawn" : "Replace",
     run: {

@@ -33,7 +33,7 @@ const plan = planOf(args, {
   arch: process.arch,
   version: process.versions.node,
   execPath: process.execPath,
-  library: fileURLToPath(new URL("../", import.meta.url)),
+  sources: fileURLToPath(new URL("../", import.meta.url)),
   packages: module.createRequire(import.meta.url).resolve.paths("tollgate") ?? [],
   exists: existsSync
 })

@@ -17,7 +17,7 @@ const linux: Machine = {
   arch: "x64",
   version: "24.21.0",
   execPath: "/opt/node/bin/node",
-  library: "/home/me/it's here/node_modules/tollgate/src/",
+  sources: "/home/me/it's here/node_modules/tollgate/src/",
   packages: ["/home/me/it's here/node_modules", "/home/me/node_modules"],
   exists: () => false
 }
@@ -25,7 +25,7 @@ const windows: Machine = {
   ...linux,
   platform: "win32",
   execPath: String.raw`C:\Program Files\nodejs\node.exe`,
-  library: `${win32.join("C:\\", "my code", "node_modules", "tollgate", "src")}\\`,
+  sources: `${win32.join("C:\\", "my code", "node_modules", "tollgate", "src")}\\`,
   packages: [String.raw`C:\my code\node_modules`, String.raw`C:\node_modules`]
 }
 
@@ -78,7 +78,7 @@ describe("the plan of a line", () => {
     ]) {
       const plan = planOf(args, linux)
       assert(plan._tag === "Replace")
-      assert.deepStrictEqual(plan.run.args, [...gatewayFlags, posix.join(linux.library, "cli/main.js"), ...args])
+      assert.deepStrictEqual(plan.run.args, [...gatewayFlags, posix.join(linux.sources, "cli/main.js"), ...args])
       assert.deepStrictEqual(plan.run.env, {})
     }
     const plan = planOf(["start", "--port=0"], linux)

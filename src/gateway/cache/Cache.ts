@@ -74,7 +74,7 @@ export class Cache extends Context.Service<
     readonly peek: (name: string, control: CacheControl) => CacheEntry | null
     /**
      * Waits while another request for the same answer is running, at most ten seconds and until the
-     * client's deadline. Without a wait, memory is read as this is called. The scope are the
+     * client's deadline. Without a wait, memory is read as this is called. `scope` is the
      * request's.
      */
     readonly lookup: (
