@@ -11,13 +11,17 @@
 import type * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Duration, Effect, Layer, Redacted, References, Schedule } from "effect"
 import { Redis } from "effect/persistence"
-import { RedisOffline } from "./RedisOffline.ts"
+import { type Heard, makeRedisCommands } from "./RedisCommands.ts"
+import { redisScript } from "./RedisScript.ts"
 import { StoreError } from "../StoreError.ts"
 
 export interface RedisConnectionOptions {
   /** `redis://` or `rediss://`, with credentials and database if needed. */
   readonly url: Redacted.Redacted
-  /** Limit of each command, and of closing. Default 500 ms. */
+  /**
+   * Limit of each command, and of closing. Default 500 ms. That of a command is noticed up to a
+   * quarter late.
+   */
   readonly timeout?: Duration.Input
   /** Limit of the handshake of a new connection, pauses of this process included. Default 10 s. */
   readonly handshake?: Duration.Input
@@ -39,9 +43,8 @@ const make = Effect.fnUntraced(function* (
   timeout: Duration.Duration
 ) {
   const redis = yield* Redis.Redis
-  const scope = yield* Effect.scope
-  let replies = 0
-  const runSync = Effect.runSyncWith(yield* Effect.context())
+  const context = yield* Effect.context()
+  const runSync = Effect.runSyncWith(context)
 
   let lost = false
   client.on("error", (cause: unknown) => {
@@ -68,74 +71,30 @@ const make = Effect.fnUntraced(function* (
   const reconnect = Effect.suspend(() => {
     if (!client.isReady) return Effect.void
     client.destroy()
-    return Effect.promise(() => client.connect()).pipe(Effect.ignoreCause, Effect.forkIn(scope), Effect.asVoid)
+    return Effect.ignoreCause(Effect.promise(() => client.connect()))
   })
+  const runFork = Effect.runForkWith(context)
+  const onSilence = () => void runFork(reconnect)
 
-  const guarded = <A>(
-    command: Effect.Effect<A, Redis.RedisError>,
-    limit: Duration.Duration = timeout
-  ): Effect.Effect<A, Redis.RedisError> =>
-    Effect.suspend(() => {
-      if (!client.isReady) return Effect.fail(new Redis.RedisError({ cause: new RedisOffline() }))
-      const repliesBefore = replies
-      return command.pipe(
-        Effect.map((reply) => {
-          replies++
-          return reply
-        }),
-        Effect.raceFirst(
-          Effect.andThen(
-            silence(limit),
-            Effect.andThen(
-              // Redis sent no reply at all in this time, so the connection is stuck.
-              Effect.suspend(() => (replies === repliesBefore ? reconnect : Effect.void)),
-              Effect.fail(
-                new Redis.RedisError({ cause: new Error(`Redis did not answer within ${Duration.format(limit)}`) })
-              )
-            )
-          )
-        )
-      )
-    })
+  const heard: Heard = { replies: 0 }
+  const call = yield* makeRedisCommands({ client, limit: timeout, heard, onSilence })
+  const ping = yield* makeRedisCommands({ client, limit: silenceLimit, heard, onSilence })
+  yield* Effect.forkScoped(Effect.repeat(Effect.ignore(ping(["PING"])), Schedule.spaced(pingInterval)))
 
-  yield* Effect.forkScoped(
-    Effect.repeat(Effect.ignore(guarded(redis.send("PING"), silenceLimit)), Schedule.spaced(pingInterval))
-  )
-
+  const send: Redis.Redis["Service"]["send"] = (command, ...args) => call([command, ...args])
   return Redis.Redis.of({
-    send: (command, ...args) => guarded(redis.send(command, ...args)),
-    eval:
-      (script) =>
-      (...params) =>
-        guarded(redis.eval(script)(...params)),
+    send,
+    eval: (script) => {
+      const runScript = redisScript({ send }, script.lua)
+      return (...params) => {
+        const all = script.params(...params).map(String)
+        const count = script.numberOfKeys(...params)
+        return runScript(all.slice(0, count), all.slice(count))
+      }
+    },
     subscribe: redis.subscribe,
     reserve: redis.reserve
   })
-})
-
-/** A timer later than this means that this process was paused. */
-const LATE_TIMER_NANOS = 50_000_000n
-/** How often a wait is restarted because of pauses. */
-const MAX_RESTARTS = 2
-
-/**
- * Completes when Redis was silent for `timeout`. A late timer means that the process was paused and
- * did not read the socket, so the wait is restarted. Timers run before the socket is read in the
- * same turn of the event loop, so the socket gets one more turn.
- */
-const silence = (timeout: Duration.Duration): Effect.Effect<void> =>
-  Effect.clockWith((clock) => {
-    const wait = (restarts: number): Effect.Effect<void> => {
-      const endNanos = clock.monotonicTimeNanosUnsafe() + Duration.toNanosUnsafe(timeout)
-      return Effect.flatMap(clock.sleep(timeout), () =>
-        restarts > 0 && clock.monotonicTimeNanosUnsafe() - endNanos > LATE_TIMER_NANOS ? wait(restarts - 1) : socketRead
-      )
-    }
-    return wait(MAX_RESTARTS)
-  })
-
-const socketRead = Effect.callback<void>((resume) => {
-  setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
 
 /**

@@ -8,12 +8,12 @@ import { type Redis } from "effect/persistence"
 import { createHash } from "node:crypto"
 
 /** Runs `lua` with its keys and arguments. The caller vouches for `A`, the type of the reply. */
-export const redisScript = <A>(redis: Redis.Redis["Service"], lua: string) => {
+export const redisScript = <A>({ send }: Pick<Redis.Redis["Service"], "send">, lua: string) => {
   const hash = createHash("sha1").update(lua).digest("hex")
   return (keys: ReadonlyArray<string>, args: ReadonlyArray<string>): Effect.Effect<A, Redis.RedisError> =>
-    redis
-      .send<A>("EVALSHA", hash, String(keys.length), ...keys, ...args)
-      .pipe(Effect.catchIf(isUnknownScript, () => redis.send<A>("EVAL", lua, String(keys.length), ...keys, ...args)))
+    Effect.catch(send<A>("EVALSHA", hash, String(keys.length), ...keys, ...args), (error) =>
+      isUnknownScript(error) ? send<A>("EVAL", lua, String(keys.length), ...keys, ...args) : Effect.fail(error)
+    )
 }
 
 const isUnknownScript = (error: Redis.RedisError): boolean =>
