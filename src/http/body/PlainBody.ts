@@ -5,6 +5,7 @@
  */
 import { Result, Schema, SchemaAST, SchemaParser } from "effect"
 import { isRawNumber } from "../../domain/json/Json.ts"
+import { stopAtFirst } from "./FirstFaults.ts"
 
 type Check = (value: unknown) => boolean
 type Members = Readonly<Record<string, unknown>>
@@ -27,21 +28,45 @@ export const plainBody = ({ ast }: Schema.Top): PlainBody | null => {
     else plain.push(member)
   }
   const named = new Set(ast.propertySignatures.map(({ name }) => name))
-  const otherNames = new Set(others.map(({ name }) => name))
+  const otherNames = others.map(({ name }) => String(name))
   const decodeOthers = SchemaParser.decodeUnknownResult(
     Schema.make<Schema.Codec<Members>>(new SchemaAST.Objects(others, [])),
-    { errors: "first" }
+    stopAtFirst
   )
+  const defaults = Result.getOrNull(decodeOthers({}))
+  const flags = new Set(otherNames.filter((name) => isFlag(decodeOthers, name)))
+
+  /** The body, if its other members are flags or absent. Most bodies are such. */
+  const decodeFlags = (value: Members): Members | undefined => {
+    let lacksDefault = false
+    for (const name of otherNames) {
+      if (typeof value[name] === "boolean" && flags.has(name)) continue
+      if (defaults === null || Object.hasOwn(value, name)) return undefined
+      lacksDefault ||= name in defaults
+    }
+    return lacksDefault ? { ...defaults, ...value } : value
+  }
+
   return {
-    isPlain: (name) => !otherNames.has(name),
+    isPlain: (name) => !otherNames.includes(name),
     decode: (value) => {
-      if (!isMembers(value) || !plain.every((member) => isMember(value, member))) return undefined
-      for (const name of Object.keys(value)) if (!named.has(name) && !isJson(value[name])) return undefined
+      if (!isMembers(value)) return undefined
+      for (const member of plain) if (!isMember(value, member)) return undefined
+      for (const name in value) if (!named.has(name) && !isJson(value[name])) return undefined
+      const quick = decodeFlags(value)
+      if (quick !== undefined) return quick
       const decoded = decodeOthers(value)
       return Result.isSuccess(decoded) ? { ...value, ...decoded.success } : undefined
     }
   }
 }
+
+/** Whether decoding leaves a member as it is where it is a boolean. */
+const isFlag = (decode: (value: unknown) => Result.Result<Members, unknown>, name: string): boolean =>
+  [true, false].every((flag) => {
+    const decoded = decode({ [name]: flag })
+    return Result.isSuccess(decoded) && decoded.success[name] === flag
+  })
 
 interface Member {
   readonly name: PropertyKey
@@ -75,7 +100,7 @@ const isJson = (value: unknown): boolean => {
   if (typeof value === "number") return Number.isFinite(value)
   if (typeof value !== "object" || value === null || isRawNumber(value)) return true
   if (Array.isArray(value)) return value.every(isJson)
-  for (const name of Object.keys(value)) if (!isJson(Reflect.get(value, name))) return false
+  for (const name in value) if (!isJson(Reflect.get(value, name))) return false
   return true
 }
 
@@ -86,12 +111,14 @@ const checkOf = (ast: SchemaAST.AST): Check | null => {
   return check === null || checks === undefined ? check : (value) => check(value) && passes(checks, value, ast)
 }
 
-const passes = (checks: ReadonlyArray<SchemaAST.Check<unknown>>, value: unknown, ast: SchemaAST.AST): boolean =>
-  checks.every((check) =>
-    check._tag === "FilterGroup"
-      ? passes(check.checks, value, ast)
-      : check.run(value, ast, { errors: "first" }) === undefined
-  )
+const passes = (checks: ReadonlyArray<SchemaAST.Check<unknown>>, value: unknown, ast: SchemaAST.AST): boolean => {
+  for (const check of checks) {
+    const isPassed =
+      check._tag === "FilterGroup" ? passes(check.checks, value, ast) : check.run(value, ast, stopAtFirst) === undefined
+    if (!isPassed) return false
+  }
+  return true
+}
 
 const ofKind = (ast: SchemaAST.AST): Check | null => {
   if (ast._tag === "Unknown") return ast.encoding?.every(isJsonLink) === false ? null : isJson
@@ -125,7 +152,10 @@ const isJsonLink = ({ to, transformation }: SchemaAST.Link): boolean =>
 const ofUnion = ({ encodingChecks, options, types }: SchemaAST.Union): Check | null => {
   const checks = types.map(checkOf)
   if (encodingChecks !== undefined || options?.mode === "oneOf" || checks.includes(null)) return null
-  return (value) => checks.some((check) => check?.(value) === true)
+  return (value) => {
+    for (const check of checks) if (check?.(value) === true) return true
+    return false
+  }
 }
 
 const ofList = ({ elements, encodingChecks, rest: [entry, more] }: SchemaAST.Arrays): Check | null => {
@@ -142,7 +172,7 @@ const ofObject = (ast: SchemaAST.Objects): Check | null => {
   return (value) => {
     if (!isMembers(value)) return false
     for (const member of known) if (!isMember(value, member)) return false
-    for (const name of Object.keys(value)) if (!names.has(name) && !isJson(value[name])) return false
+    for (const name in value) if (!names.has(name) && !isJson(value[name])) return false
     return true
   }
 }
