@@ -12,6 +12,9 @@ import { type Turns } from "../Turns.ts"
 /** Approximate length of a piece, a fraction of a millisecond's work. Longer strings are split. */
 export const PIECE_CHARACTERS = 65_536
 
+/** Values of about this length or less are written at once. */
+const SHORT_CHARACTERS = 4_096
+
 /** Strings of at least this length are pieces of their own. */
 export const LONG_CHARACTERS = 512
 
@@ -136,8 +139,49 @@ class CanonicalPieces implements Iterator<string, string> {
   }
 }
 
+const whole = (text: string): Iterator<string, string> => ({ next: () => ({ done: true, value: text }) })
+
 /** Yields all pieces except the last, which it returns. */
-export const canonicalPieces = (value: unknown): Iterator<string, string> => new CanonicalPieces(value)
+export const canonicalPieces = (value: unknown): Iterator<string, string> => {
+  const short = inOrder(value, { left: SHORT_CHARACTERS })
+  return short === undefined ? new CanonicalPieces(value) : whole(JSON.stringify(short))
+}
+
+/**
+ * A copy with its names in order, which `JSON.stringify` writes as the pieces do, in a third of the
+ * time. Undefined if the value has a long string or more than `room`.
+ */
+const inOrder = (value: unknown, room: { left: number }): unknown => {
+  if (typeof value === "string") {
+    room.left -= value.length
+    return room.left < 0 || value.length >= LONG_CHARACTERS ? undefined : value
+  }
+  room.left -= PART_CHARACTERS
+  if (room.left < 0) return undefined
+  if (typeof value !== "object" || value === null || isRawNumber(value)) return value
+  if (Array.isArray(value)) {
+    const entries: Array<unknown> = []
+    for (const entry of value) {
+      const copy = inOrder(entry, room)
+      if (copy === undefined) return undefined
+      entries.push(copy)
+    }
+    return entries
+  }
+  const members: Record<string, unknown> = {}
+  for (const name of sorted(Object.keys(value))) {
+    const member: unknown = Reflect.get(value, name)
+    if (member === null || member === undefined) continue
+    const copy = inOrder(member, room)
+    // An object puts numbers before other names, and takes another prototype from one of them.
+    if (copy === undefined || !isOrdinary.test(name)) return undefined
+    members[name] = copy
+  }
+  return members
+}
+
+/** A name that stays where it is put. */
+const isOrdinary = /^[a-z]/i
 
 interface Hash {
   readonly update: (text: string) => unknown

@@ -10,22 +10,22 @@ import { canonicalPieces, feed } from "../../domain/json/CanonicalJson.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type Turns } from "../../domain/Turns.ts"
 
-const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
-
 /**
  * `tenant`: the id of the key or of its owner; two tenants never share an entry. `model` is the
  * full id. A short request is hashed as this is called, a long one in turns: run its effect once.
  */
 export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> => {
-  // Without a prototype, a member may have any name.
-  const members: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of Object.entries(request)) {
-    if (!formOnly.has(name) && (name !== "temperature" || value !== 1)) members[name] = value
+  const { metadata, temperature } = request
+  const mock = metadata?.["mock"]
+  const members = {
+    ...request,
+    model,
+    temperature: temperature === 1 ? undefined : temperature,
+    metadata: mock === undefined ? undefined : { mock },
+    stream: undefined,
+    stream_options: undefined,
+    user: undefined
   }
-  members["model"] = model
-  const mock = request.metadata?.["mock"]
-  if (mock !== undefined) members["metadata"] = { mock }
-
   const pieces = canonicalPieces(members)
   const first = pieces.next()
   if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))

@@ -70,6 +70,11 @@ describe("CanonicalJson", () => {
     assert.deepStrictEqual([null, undefined, 1.5, "a", false].map(textOf), ["null", "null", "1.5", '"a"', "false"])
   })
 
+  it("names that an object would move, or take for a prototype, stay where they are", () => {
+    const members = JSON.parse('{"b":1,"a":2,"10":3,"9":4,"__proto__":{"c":5}}')
+    assert.strictEqual(textOf(members), '{"10":3,"9":4,"__proto__":{"c":5},"a":2,"b":1}')
+  })
+
   it("tells a number beyond 2^53 from its neighbours, and from an object that looks like one", () => {
     const texts = ["9007199254740993", "9007199254740995"].map((digits) => textOf({ seed: JSON.rawJSON(digits) }))
     assert.deepStrictEqual(texts, ['{"seed":9007199254740993}', '{"seed":9007199254740995}'])

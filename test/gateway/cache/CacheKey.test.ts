@@ -135,15 +135,15 @@ it.prop("any unknown member is part of the key, in any order of its members", { 
   assert.notStrictEqual(named([value]), named(value))
 })
 
-it("a request of several pieces is read once", () => {
+it("a request of several pieces is read once, but for its first characters", () => {
   let reads = 0
   const message = { role: "user" as const }
   Object.defineProperty(message, "content", { enumerable: true, get: () => (reads++, "A road is paid for.") })
   const messages = [
-    message,
-    ...Array.from({ length: 4_000 }, () => ({ role: "user" as const, content: "Hello there" }))
+    ...Array.from({ length: 4_000 }, () => ({ role: "user" as const, content: "Hello there" })),
+    message
   ]
   const long = key({ messages })
   assert.strictEqual(reads, 1)
-  assert.strictEqual(long, key({ messages: [{ ...message }, ...messages.slice(1)] }))
+  assert.strictEqual(long, key({ messages: [...messages.slice(0, -1), { ...message }] }))
 })
