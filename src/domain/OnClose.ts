@@ -4,7 +4,7 @@
  * `Scope.addFinalizer` takes two steps of the runtime. These finalizers get no services, and are
  * added at once.
  */
-import { Context, Effect, type Exit, Scope } from "effect"
+import { Context, Effect, Exit, Scope } from "effect"
 
 type Finalizer = (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
 
@@ -18,10 +18,16 @@ export const addFinalizer = (scope: Scope.Scope, finalizer: Finalizer): Effect.E
   switch (state._tag) {
     case "Closed":
       return finalizer(state.exit)
-    case "Empty":
-      scope.state = { _tag: "Open", finalizerKey: {}, finalizer, finalizers: undefined }
+    case "Empty": {
+      const own = new Finalizers(finalizer)
+      scope.state = { _tag: "Open", finalizerKey: own, finalizer: (exit) => own.run(exit), finalizers: undefined }
       return Effect.void
+    }
     case "Open":
+      if (state.finalizerKey instanceof Finalizers) {
+        state.finalizerKey.add(finalizer)
+        return Effect.void
+      }
       if (state.finalizers === undefined) {
         state.finalizers = new Map()
         if (state.finalizerKey !== undefined && state.finalizer !== undefined) {
@@ -32,6 +38,38 @@ export const addFinalizer = (scope: Scope.Scope, finalizer: Finalizer): Effect.E
       }
       state.finalizers.set({}, finalizer)
       return Effect.void
+  }
+}
+
+/**
+ * Finalizers that were added one after another. A scope holds them as one, in an array, not a map.
+ */
+class Finalizers {
+  readonly #all: Array<Finalizer>
+
+  constructor(first: Finalizer) {
+    this.#all = [first]
+  }
+
+  add(finalizer: Finalizer): void {
+    this.#all.push(finalizer)
+  }
+
+  /** Runs them, last in, first out: the others too if one fails or throws. */
+  run(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    return Effect.onExitPrimitive(
+      Effect.suspend(() => this.#next(exit)),
+      () => (this.#all.length === 0 ? undefined : this.run(exit))
+    )
+  }
+
+  /** Runs finalizers until one has to be waited for, or fails. */
+  #next(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    for (let finalizer = this.#all.pop(); finalizer !== undefined; finalizer = this.#all.pop()) {
+      const ended = finalizer(exit)
+      if (!Exit.isExit(ended) || Exit.isFailure(ended)) return ended
+    }
+    return Effect.void
   }
 }
 

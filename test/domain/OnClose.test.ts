@@ -47,6 +47,23 @@ it.effect("a finalizer that throws is a defect of the close, and the others run"
   })
 )
 
+it.effect("finalizers that wait or fail run in their order too, and each failure is told", () =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const ran = Array.of<string>()
+    const waits = (name: string) => () => Effect.map(Effect.yieldNow, () => void ran.push(name))
+    const fails = (name: string) => () => Effect.suspend(() => Effect.die(ran.push(name) && name))
+    for (const finalizer of [waits("first"), fails("second"), waits("third"), () => Exit.die("fourth"), waits("fifth")])
+      yield* addFinalizer(scope, finalizer)
+    const exit = yield* Effect.exit(Scope.close(scope, Exit.void))
+    assert.deepStrictEqual(ran, ["fifth", "third", "second", "first"])
+    assert.deepStrictEqual(
+      exit._tag === "Failure" ? exit.cause.reasons.map((reason) => reason._tag === "Die" && reason.defect) : [],
+      ["fourth", "second"]
+    )
+  })
+)
+
 it.effect("what was acquired is released, also when the caller is interrupted meanwhile", () =>
   Effect.gen(function* () {
     const started = yield* Deferred.make<void>()
