@@ -4,12 +4,12 @@
  * only the end of the answer shows the usage: a model with hidden reasoning, a whole reply, or an
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
-import { Duration, Effect, Fiber, type Scope, Stream } from "effect"
+import { Context, Duration, Effect, Fiber, Scope, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { addFinalizer, withScope } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"
@@ -71,23 +71,27 @@ export const runPastDisconnect = <A, E>(
   settle: (answer: A) => Effect.Effect<void>,
   onLeft: () => void
 ): Effect.Effect<A, E, Scope.Scope> =>
-  withScope((scope) =>
-    Effect.flatMap(Effect.forkIn(call, scope, { startImmediately: true }), (fiber) => {
-      const readOn = (): Effect.Effect<void> => {
-        onLeft()
-        if (request.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
-        return Fiber.join(fiber).pipe(
-          Effect.timeoutOption(Duration.millis(READ_ON_MS)),
-          Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
-          Effect.ignoreCause
-        )
-      }
-      const added = addFinalizer(scope, () =>
-        request.reservation.isSettled || !isOutputUnknown(request.plan, request.log.record) ? Effect.void : readOn()
+  Effect.contextWith((services: Context.Context<Scope.Scope>) => {
+    const fiber = Effect.runForkWith(services)(call)
+    const isRunning = () => fiber.pollUnsafe() === undefined
+    const readOn = (): Effect.Effect<void> => {
+      onLeft()
+      if (request.log.record.calls === 0 && isRunning()) return Effect.void
+      return Fiber.join(fiber).pipe(
+        Effect.timeoutOption(Duration.millis(READ_ON_MS)),
+        Effect.flatMap((answer) => (answer._tag === "None" ? Effect.void : settle(answer.value))),
+        Effect.ignoreCause
       )
-      return Effect.flatMapEager(added, () => Fiber.join(fiber))
-    })
-  )
+    }
+    const added = addFinalizer(Context.get(services, Scope.Scope), () =>
+      request.reservation.isSettled || !isOutputUnknown(request.plan, request.log.record)
+        ? isRunning()
+          ? Fiber.interrupt(fiber)
+          : Effect.void
+        : Effect.andThen(readOn(), Fiber.interrupt(fiber))
+    )
+    return Effect.flatMapEager(added, () => Fiber.join(fiber))
+  })
 
 /** Whether the output of the call so far is unknown. */
 export const isOutputUnknown = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
