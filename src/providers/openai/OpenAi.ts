@@ -146,10 +146,13 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
       const { limitMs, request } = call
       const body = lowered(call, false)
       if (body instanceof Unsupported) return Effect.fail(fault(body))
-      return chat.post(body, limitMs ?? config.timeouts.totalMs).pipe(
-        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request), config.slug))),
-        Effect.mapError(fault)
-      )
+      return Effect.matchEffect(chat.post(body, limitMs ?? config.timeouts.totalMs), {
+        onFailure: (reason) => Effect.fail(fault(reason)),
+        onSuccess: (reply) => {
+          const read = decodeChat(reply, (body) => readReply(body, callIds(request), config.slug))
+          return Effect.mapErrorEager(read, fault)
+        }
+      })
     },
     chatStream: (call) => {
       const { limitMs, request } = call

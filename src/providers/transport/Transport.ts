@@ -142,8 +142,9 @@ export class Transport extends Context.Service<
           const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
           return {
             post: (body, limitMs, headers) =>
-              Effect.flatMap(OutgoingTrace, (trace) =>
-                Effect.callback<WholeReply, HttpExchangeFailure>((resume) => {
+              Effect.withFiber((fiber) => {
+                const trace = fiber.getRef(OutgoingTrace)
+                return Effect.callback<WholeReply, HttpExchangeFailure>((resume) => {
                   let exchange = new HttpExchange()
                   const options = { ...withHeaders(whole, withTrace(headers, trace)), body }
                   const answer = () =>
@@ -164,7 +165,7 @@ export class Transport extends Context.Service<
                   dispatch(options, exchange, false)
                   return Effect.sync(() => exchange.abort())
                 })
-              ),
+              }),
             open: (body, firstTokenMs = config.timeouts.firstTokenMs, headers) => {
               const timeouts = { ...config.timeouts, firstTokenMs }
               const open = (isFresh: boolean): Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope> =>
