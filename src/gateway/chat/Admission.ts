@@ -28,25 +28,29 @@ export interface AdmissionQuery {
   readonly note: Note
   /** Called again if the prompt has to be counted. */
   readonly prompt: () => PromptTexts
+  /** The request's. It holds the concurrency slot. */
+  readonly scope: Scope.Scope
 }
 
 export class Admission extends Context.Service<
   Admission,
   {
-    /** The scope holds the request's concurrency slot. */
-    readonly admit: (asking: AdmissionQuery) => Effect.Effect<Admitted, GatewayError, Scope.Scope>
+    /** If nothing has to be waited for, the request is admitted as this is called. */
+    readonly admit: (asking: AdmissionQuery) => Effect.Effect<Admitted, GatewayError>
     /**
      * The same for a request that is read once it is admitted. The function that it returns bounds
      * or counts its prompt.
      */
     readonly admitUnread: (
       asking: Omit<AdmissionQuery, "prompt">
-    ) => Effect.Effect<(prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>, GatewayError, Scope.Scope>
+    ) => Effect.Effect<(prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>, GatewayError>
     /**
      * The same for a preview, which takes a request but no tokens of the minute's limit. The prompt
      * is counted, because the count is shown.
      */
-    readonly preview: (asking: Omit<AdmissionQuery, "trace">) => Effect.Effect<PromptTokens, GatewayError, Scope.Scope>
+    readonly preview: (
+      asking: Omit<AdmissionQuery, "trace" | "scope">
+    ) => Effect.Effect<PromptTokens, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/chat/Admission") {
   static readonly layer = Layer.effect(
@@ -66,35 +70,33 @@ export class Admission extends Context.Service<
             )
 
       return Admission.of({
-        admit: ({ caller, note, prompt: texts, trace }) =>
-          withScope((scope) => {
-            const startedAtMs = clock.currentTimeMillisUnsafe()
-            const prompt = tokenCounter.promptOf(caller.key.id, texts)
-            const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
-            const isBound = !prompt.isCounted
-            const generationId = ids.next("gen", startedAtMs)
-            const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound, scope }
-            return Effect.flatMapEager(policy.rateLimit(arrival), ({ left, taken }) => {
-              const admitted: Admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
-              if (prompt.isCounted || (taken > 0 && isAmple(left.tokens))) return Effect.succeed(admitted)
-              // The limit has room for the bound, or perhaps for the count.
-              const counting = taken > 0 ? prompt.count() : counted(caller, prompt, left)
-              return Effect.as(counting, admitted)
-            })
-          }),
+        admit: ({ caller, note, prompt: texts, scope, trace }) => {
+          const startedAtMs = clock.currentTimeMillisUnsafe()
+          const prompt = tokenCounter.promptOf(caller.key.id, texts)
+          const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
+          const isBound = !prompt.isCounted
+          const generationId = ids.next("gen", startedAtMs)
+          const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound, scope }
+          return Effect.flatMapEager(policy.rateLimit(arrival), ({ left, taken }) => {
+            const admitted: Admitted = { ...arrival, tokens: taken, startedAtMs, prompt }
+            if (prompt.isCounted || (taken > 0 && isAmple(left.tokens))) return Effect.succeed(admitted)
+            // The limit has room for the bound, or perhaps for the count.
+            const counting = taken > 0 ? prompt.count() : counted(caller, prompt, left)
+            return Effect.as(counting, admitted)
+          })
+        },
 
-        admitUnread: (asking) =>
-          withScope((scope) => {
-            const startedAtMs = clock.currentTimeMillisUnsafe()
-            const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0, scope }
-            return Effect.mapEager(policy.rateLimit(arrival), ({ left }) => (texts: () => PromptTexts) => {
-              const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
-              const admitted: Admitted = { ...arrival, startedAtMs, prompt }
-              return prompt.most <= left.tokens.remaining
-                ? Effect.succeed(admitted)
-                : Effect.as(counted(asking.caller, prompt, left), admitted)
-            })
-          }),
+        admitUnread: (asking) => {
+          const startedAtMs = clock.currentTimeMillisUnsafe()
+          const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0 }
+          return Effect.mapEager(policy.rateLimit(arrival), ({ left }) => (texts: () => PromptTexts) => {
+            const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
+            const admitted: Admitted = { ...arrival, startedAtMs, prompt }
+            return prompt.most <= left.tokens.remaining
+              ? Effect.succeed(admitted)
+              : Effect.as(counted(asking.caller, prompt, left), admitted)
+          })
+        },
 
         preview: ({ caller, note, prompt: texts }) =>
           withScope((scope) => {

@@ -13,6 +13,7 @@ import { type ChatRequest } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
+import { withScope } from "../../domain/OnClose.ts"
 import { Meter } from "../billing/Meter.ts"
 import { Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
@@ -82,21 +83,26 @@ export class Completion extends Context.Service<
           const { caller, note, request, trace = null } = query
           note({ operation: "chat", tier: caller.key.tier })
           trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
-          return Effect.flatMap(admission.admit({ caller, note, trace, prompt: () => chatTexts(request) }), (arrived) =>
-            admitted(query, arrived)
+          return withScope((scope) =>
+            Effect.flatMapEager(
+              admission.admit({ caller, note, trace, scope, prompt: () => chatTexts(request) }),
+              (arrived) => admitted(query, arrived)
+            )
           )
         }
 
         const runUnread: Completion["Service"]["runUnread"] = ({ caller, note, trace = null }, read) => {
           note({ operation: "chat", tier: caller.key.tier })
-          return Effect.flatMap(admission.admitUnread({ caller, note, trace }), (bound) =>
-            Effect.flatMap(read, (query) => {
-              trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
-              return Effect.flatMap(
-                bound(() => chatTexts(query.request)),
-                (arrived) => admitted(query, arrived)
-              )
-            })
+          return withScope((scope) =>
+            Effect.flatMapEager(admission.admitUnread({ caller, note, trace, scope }), (bound) =>
+              Effect.flatMap(read, (query) => {
+                trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
+                return Effect.flatMap(
+                  bound(() => chatTexts(query.request)),
+                  (arrived) => admitted(query, arrived)
+                )
+              })
+            )
           )
         }
 
@@ -153,7 +159,7 @@ export class Completion extends Context.Service<
         const permitted = (request: ChatMetered, guard: Guarded<ChatRequest>, name: string | null): Completing => {
           const answered = () =>
             guard.refusal === null
-              ? Effect.flatMap(cached(request, name), (answer) => completed(request, guard, answer, null))
+              ? cached(request, name, (answer) => completed(request, guard, answer, null))
               : Effect.fail(guard.refusal)
           return Effect.flatMapEager(policy.budget(request), () =>
             Effect.flatMapEager(policy.whitelist(request.plan), answered)
@@ -162,12 +168,16 @@ export class Completion extends Context.Service<
 
         /**
          * Answers from the prompt cache, or stores the answer of the router. `name`: the cache key;
-         * a stream's is computed here.
+         * a stream's is computed here. The answer is passed to `complete`.
          */
-        const cached = (request: ChatMetered, name: string | null): Answering => {
+        const cached = (
+          request: ChatMetered,
+          name: string | null,
+          complete: (answer: Answer) => Completing
+        ): Completing => {
           const { control, note, plan, scope } = request
           // A plan without candidates skips the cache: an old answer is not allowed either.
-          if (plan.unroutable !== null) return routed(request)
+          if (plan.unroutable !== null) return Effect.flatMap(routed(request), complete)
           const look = () =>
             plan.streamed
               ? Effect.flatMapEager(cache.keyOf(plan, control), (own) => cache.lookup(own, control, plan, scope))
@@ -178,20 +188,20 @@ export class Completion extends Context.Service<
               note({ cache: found._tag === "Bypass" || wantsNewAnswer(control) ? "bypass" : "miss" })
               switch (found._tag) {
                 case "Bypass":
-                  return routed(request)
+                  return Effect.flatMap(routed(request), complete)
                 case "Hit": {
                   const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
                   // Without a candidate, the provider of the stored answer is no longer allowed.
-                  if (candidate === undefined) return routed(request)
+                  if (candidate === undefined) return Effect.flatMap(routed(request), complete)
                   recordDropped(request, candidate, found.entry)
-                  return Effect.succeed(hit(request, candidate, found.entry))
+                  return complete(hit(request, candidate, found.entry))
                 }
                 case "Miss":
                   return Effect.flatMap(
                     Effect.onExitPrimitive(routed(request), (exit) =>
                       exit._tag === "Success" ? undefined : unanswered(found, exit.cause)
                     ),
-                    (answer) => storeAnswer(request, answer, found)
+                    (answer) => Effect.flatMapEager(storeAnswer(request, answer, found), complete)
                   )
               }
             }

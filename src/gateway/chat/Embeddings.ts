@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Predicate, type Scope } from "effect"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
+import { withScope } from "../../domain/OnClose.ts"
 import { makeTurns, type Turns } from "../../domain/Turns.ts"
 import { Admission, type Admitted } from "./Admission.ts"
 import { Meter } from "../billing/Meter.ts"
@@ -136,9 +137,11 @@ export class Embeddings extends Context.Service<
       const run = (query: EmbeddingQuery) => {
         const { caller, note, request, trace = null } = query
         note({ operation: "embeddings", tier: caller.key.tier })
-        return Effect.flatMap(
-          admission.admit({ caller, note, trace, prompt: () => embeddingTexts(request) }),
-          (arrived) => admitted(query, arrived)
+        return withScope((scope) =>
+          Effect.flatMapEager(
+            admission.admit({ caller, note, trace, scope, prompt: () => embeddingTexts(request) }),
+            (arrived) => admitted(query, arrived)
+          )
         )
       }
 
