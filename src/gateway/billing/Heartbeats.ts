@@ -5,8 +5,7 @@
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
-import { type Outcome } from "./Outcome.ts"
-import { type MeteredRequest, type Reservation } from "./Reservation.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 import { progressOf } from "./Progress.ts"
 
 /** The fewest heartbeats in a lease. */
@@ -22,11 +21,10 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
 }) {
   const ledger = yield* Ledger
   const running = new Map<string, MeteredRequest>()
-  const followed = new WeakMap<Reservation, () => Outcome | null>()
   const beatMs = Math.min(options.leaseMs / BEATS_PER_LEASE, LONGEST_BEAT_MS)
 
   const runningOf = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
-    const soFar = reservation.isSettled ? null : (followed.get(reservation)?.() ?? null)
+    const soFar = reservation.isSettled ? null : reservation.soFar()
     const held = { heldNano: reservation.heldNano, markup: options.markup, nowMs }
     return { generationId: plan.generationId, progress: soFar === null ? null : progressOf(plan, soFar, held) }
   }
@@ -44,9 +42,6 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
 
   return {
     begin: (request: MeteredRequest): void => void running.set(request.plan.generationId, request),
-    end: ({ plan }: MeteredRequest): void => void running.delete(plan.generationId),
-    /** `soFar`: the outcome if the request ended now; null before an answer begins. */
-    follow: ({ reservation }: MeteredRequest, soFar: () => Outcome | null): void =>
-      void followed.set(reservation, soFar)
+    end: ({ plan }: MeteredRequest): void => void running.delete(plan.generationId)
   }
 })

@@ -46,8 +46,6 @@ export class Meter extends Context.Service<
     readonly reserve: (request: MeteredRequest) => Effect.Effect<ReserveOutcome, GatewayError>
     /** Corrects the tokens that the rate limit took to `used`. Never fails. */
     readonly correctTokens: (request: MeteredRequest, used: number, nowMs: number) => Effect.Effect<void>
-    /** Gives the heartbeats a function that tells the progress; null before an answer begins. */
-    readonly follow: (request: MeteredRequest, soFar: () => Outcome | null) => void
     /**
      * The limits that the reservation sets on the request's calls. See IncrementalReservation.ts
      * for `watch`.
@@ -262,7 +260,6 @@ export class Meter extends Context.Service<
           reserve: (request) =>
             request.plan.caller.key.monthlyBudgetNano === null ? reserveUncapped(request) : reserveCapped(request),
           correctTokens: correct,
-          follow: heartbeats.follow,
           outputBudget: makeOutputBudget(ledger, options.markup),
           settle: (request, ending) => closing(request, settle(request, ending)),
           settleAnswer: (request, ending) =>

@@ -12,6 +12,7 @@ import { type Attempts } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { type Intent } from "./Intents.ts"
+import { type Outcome } from "./Outcome.ts"
 
 /** A running request: its plan, its reservation, and its calls so far. */
 export interface MeteredRequest<Request = ChatRequest | EmbeddingRequest> {
@@ -59,6 +60,7 @@ export class Reservation {
   #isSettled = false
   #intent: Intent | null = null
   #late: Deferred.Deferred<boolean> | null = null
+  #soFar: (() => Outcome | null) | null = null
 
   /** `takenTokens`: what the rate limit already took for the prompt. */
   constructor(takenTokens: number, note: Note) {
@@ -130,6 +132,16 @@ export class Reservation {
   /** Waits until the entry is durable. */
   get durable(): Effect.Effect<void, GatewayError> {
     return this.#intent === null ? Effect.void : this.#intent.durable
+  }
+
+  /** `soFar`: tells the outcome if the request ended now; null before an answer begins. */
+  follow(soFar: () => Outcome | null): void {
+    this.#soFar = soFar
+  }
+
+  /** For the heartbeats. */
+  soFar(): Outcome | null {
+    return this.#soFar === null ? null : this.#soFar()
   }
 
   get isSettled(): boolean {

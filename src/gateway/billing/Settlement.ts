@@ -261,8 +261,9 @@ export class Settlement extends Context.Service<
 
       return Settlement.of({
         onScopeClose: (request, scope) => {
-          meter.follow(request, () => outcomeSoFar(request, underWay.get(request.reservation)))
-          return addFinalizer(scope, () => (request.reservation.isSettled ? Effect.void : abandoned(request)))
+          const { reservation } = request
+          reservation.follow(() => outcomeSoFar(request, underWay.get(reservation)))
+          return addFinalizer(scope, () => (reservation.isSettled ? Effect.void : abandoned(request)))
         },
         onFailure: (request) => (self) =>
           Effect.onError(self, (cause) => {
