@@ -19,8 +19,9 @@ import { classify, failureOf } from "./CircuitOutcome.ts"
 import { makeCircuitLog } from "./CircuitLog.ts"
 import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
+import { makeTroubled } from "./Troubled.ts"
 
-/** How often the refusals that other processes saw are read. */
+/** How often the refusals and failures that other processes saw are read. */
 const LEARN_EVERY = "1 second"
 
 export class Circuits extends Context.Service<
@@ -36,8 +37,8 @@ export class Circuits extends Context.Service<
       keyId?: string | null
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitOpenError, R>
     /**
-     * Begins a call without a guard, if its circuit is closed without failures and not shared, and
-     * no provider is locked out. False: it needs the guard.
+     * Begins a call without a guard, if its circuit is known to be closed without failures, and no
+     * provider is locked out. False: it needs the guard.
      */
     readonly beginQuiet: (candidate: Candidate, keyId: string | null) => boolean
     /** The end of a call that began without a guard. Undefined: it changes nothing. */
@@ -71,7 +72,7 @@ export class Circuits extends Context.Service<
     readonly refusals: Stream.Stream<Refusal>
   }
 >()("tollgate/gateway/health/Circuits") {
-  /** `store`: shared lockouts; null: none are shared. */
+  /** `store`: shared lockouts and marks of trouble; null: none are shared. */
   static readonly #make = (store: LockoutStore["Service"] | null) =>
     Effect.gen(function* () {
       const breaker = yield* CircuitBreaker.make({
@@ -81,8 +82,9 @@ export class Circuits extends Context.Service<
       })
       const clock = yield* Clock.Clock
       const lockouts = makeLockouts(store, clock)
+      const troubled = makeTroubled(store)
       if (store !== null) {
-        const learning = Effect.ignore(lockouts.learn)
+        const learning = Effect.ignore(Effect.andThen(lockouts.learn, troubled.learn))
         yield* learning
         yield* Effect.forkScoped(Effect.forever(Effect.delay(learning, LEARN_EVERY)))
       }
@@ -116,12 +118,6 @@ export class Circuits extends Context.Service<
 
       /** Circuits of which a stream broke off and none has come to its end since. */
       const breaking = new Set<string>()
-
-      /**
-       * Failures since the last success of each circuit. Without an entry, and if circuits are not
-       * shared, it is closed with no failures in a row, so a success needs no write.
-       */
-      const troubled = new Map<string, number>()
 
       /** How a call's outcome counts. After a stream broke off, a first token is no success. */
       const classifying =
@@ -157,24 +153,21 @@ export class Circuits extends Context.Service<
       ) =>
         Effect.suspend(() => {
           const key = keyOf(candidate)
-          const before = troubled.get(key)
+          const before = troubled.failures(key)
           const hasKeys = candidate.key !== undefined
           const classified = classifying(key, hasKeys, opensStream, keyId)
           return Effect.matchEffect(breaker.execute(call, { key, classify: classified }), {
-            onSuccess: (answer) => {
-              if (troubled.get(key) === before && !breaking.has(key)) troubled.delete(key)
-              return Effect.succeed(answer)
-            },
+            onSuccess: (answer) =>
+              breaking.has(key) ? Effect.succeed(answer) : Effect.as(troubled.succeeded(key, before), answer),
             onFailure: (error): Effect.Effect<never, ProviderError | CircuitOpenError> => {
-              if (hasKeys && error instanceof ProviderError && error.isKeysFault)
-                return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
-              troubled.set(key, (troubled.get(key) ?? 0) + 1)
-              if (error instanceof ProviderError)
-                return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
+              if (error instanceof ProviderError) {
+                const noted = isIgnored(candidate, error) ? Effect.void : troubled.failed(key)
+                return Effect.andThen(Effect.andThen(noted, onRefusal(candidate, error, keyId)), Effect.fail(error))
+              }
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
               const because = log.wasLimited(key) ? "rate_limited" : "circuit_open"
-              return Effect.fail(new CircuitOpenError(retryAfterMs, because))
+              return Effect.andThen(troubled.failed(key), Effect.fail(new CircuitOpenError(retryAfterMs, because)))
             }
           })
         })
@@ -197,14 +190,17 @@ export class Circuits extends Context.Service<
         )
 
       // The circuit breaker costs as much as the rest of a request.
-      const isUntroubled = (candidate: Candidate): boolean => store === null && !troubled.has(keyOf(candidate))
+      const isUntroubled = (candidate: Candidate): boolean => !troubled.has(keyOf(candidate))
 
       const ended: Circuits["Service"]["ended"] = (candidate, exit, opensStream, keyId) => {
         if (exit._tag === "Success") {
           return troubled.has(keyOf(candidate)) ? late(candidate, Effect.void, opensStream, keyId) : undefined
         }
         const error = failureOf(exit)
-        return error === undefined ? undefined : late(candidate, Effect.fail(error), opensStream, keyId)
+        if (error === undefined) return undefined
+        return isIgnored(candidate, error)
+          ? onRefusal(candidate, error, keyId)
+          : late(candidate, Effect.fail(error), opensStream, keyId)
       }
 
       const state = Effect.fnUntraced(function* (candidate: Candidate) {
@@ -259,8 +255,7 @@ export class Circuits extends Context.Service<
         ended,
         recordBreak: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
-            const outcome = classify(Exit.fail(error), candidate.key !== undefined)
-            if (outcome._tag === "Ignored") return onRefusal(candidate, error, keyId)
+            if (isIgnored(candidate, error)) return onRefusal(candidate, error, keyId)
             breaking.add(keyOf(candidate))
             return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
@@ -289,5 +284,9 @@ export class Circuits extends Context.Service<
     Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
   )
 }
+
+/** Whether the circuit does not count the error. */
+const isIgnored = (candidate: Candidate, error: ProviderError): boolean =>
+  classify(Exit.fail(error), candidate.key !== undefined)._tag === "Ignored"
 
 const withoutKey = ({ offer, provider }: Candidate): Candidate => ({ offer, provider })

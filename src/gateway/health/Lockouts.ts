@@ -14,6 +14,7 @@
 import { type Clock, Effect } from "effect"
 import { type Candidate, keyName, withEachKey } from "../../domain/Catalog.ts"
 import { type LockoutStore } from "../../store/providerState/LockoutStore.ts"
+import { isMark } from "./Troubled.ts"
 
 /** The repair of a credential takes longer than a request can wait. */
 const LOCKED_OUT_MS = 30_000
@@ -184,7 +185,7 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
         if (changes !== before) return
         const nowMs = clock.currentTimeMillisUnsafe()
         until.clear()
-        for (const [name, ms] of found) until.set(name, nowMs + ms)
+        for (const [name, ms] of found) if (!isMark(name)) until.set(name, nowMs + ms)
         for (const name of cooldowns.keys()) if (!until.has(name)) cooldowns.delete(name)
         for (const name of since.keys()) if (!until.has(name)) since.delete(name)
         for (const name of until.keys()) if (!since.has(name)) since.set(name, nowMs)

@@ -11,6 +11,7 @@ export class LockoutStore extends Context.Service<
   {
     /**
      * Locks `name` for `ms` from now on. True if the name is new: never locked, or lifted since.
+     * With 0 it is only recorded.
      */
     readonly close: (name: string, ms: number) => Effect.Effect<boolean, StoreError>
     /**

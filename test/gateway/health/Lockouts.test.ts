@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { makeLockouts } from "../../../src/gateway/health/Lockouts.ts"
 import * as LockoutMemory from "../../../src/store/providerState/LockoutMemory.ts"
+import { makeTroubled } from "../../../src/gateway/health/Troubled.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { candidateWith } from "../plans.ts"
@@ -244,5 +245,15 @@ it.effect("processes on one store share the cooldowns", () =>
     yield* second.lift(one)
     yield* first.learn
     assert.isTrue(first.isEmpty())
+  }).pipe(Effect.provide(LockoutMemory.layer))
+)
+
+it.effect("a circuit that another process marks as failing locks nothing", () =>
+  Effect.gen(function* () {
+    const store = yield* LockoutStore
+    yield* makeTroubled(store).failed("alpha|test/small")
+    const lockouts = yield* member
+    yield* lockouts.learn
+    assert.isTrue(lockouts.isEmpty())
   }).pipe(Effect.provide(LockoutMemory.layer))
 )
