@@ -25,13 +25,44 @@ export type SendCommand = <A>(args: ReadonlyArray<string>) => Effect.Effect<A, R
 
 const CHECKS_PER_LIMIT = 4
 
-/** A command without a reply. */
+/** A command that was sent. */
 interface Sent {
   /** Checks before it was sent. */
   readonly checks: number
   /** Replies before it was sent. */
   readonly replies: number
   readonly resume: (outcome: Effect.Effect<never, Redis.RedisError>) => void
+  isOver: boolean
+  next: Sent | null
+}
+
+/**
+ * The commands without a reply, in the order in which they were sent, which is also that of their
+ * replies. A list, because V8 keeps what was in a `Set` that changes all the time.
+ */
+class Waiting {
+  #first: Sent | null = null
+  #last: Sent | null = null
+
+  get first(): Sent | null {
+    return this.#first
+  }
+
+  add(sent: Sent): void {
+    if (this.#last === null) this.#first = sent
+    else this.#last.next = sent
+    this.#last = sent
+  }
+
+  /** Removes the commands that are over from the front. */
+  sweep(): void {
+    while (this.#first !== null && this.#first.isOver) {
+      const { next } = this.#first
+      this.#first.next = null
+      this.#first = next
+    }
+    if (this.#first === null) this.#last = null
+  }
 }
 
 /** `onSilence`: called when a command is out of time and Redis has sent no reply at all since. */
@@ -43,23 +74,27 @@ export const makeRedisCommands = (options: {
 }): Effect.Effect<SendCommand, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { client, heard, limit, onSilence } = options
-    /** In the order in which they were sent. */
-    const waiting = new Set<Sent>()
+    const waiting = new Waiting()
     let checks = 0
 
     const outOfTime = failed(new Error(`Redis did not answer within ${Duration.format(limit)}`))
     const end = (sent: Sent): void => {
-      if (!waiting.delete(sent)) return
+      sent.isOver = true
+      waiting.sweep()
+    }
+    const expire = (sent: Sent): void => {
+      if (sent.isOver) return
+      end(sent)
       if (heard.replies === sent.replies) onSilence()
       sent.resume(outOfTime)
     }
     const check = (): void => {
       checks++
-      for (const sent of waiting) {
+      for (let sent = waiting.first; sent !== null; sent = sent.next) {
         if (checks - sent.checks <= CHECKS_PER_LIMIT) return
         // Timers run before the socket is read in the same turn of the event loop, so the socket
         // gets one more turn.
-        setImmediate(() => setImmediate(end, sent))
+        setImmediate(() => setImmediate(expire, sent))
       }
     }
     const interval = Duration.millis(Duration.toMillis(limit) / CHECKS_PER_LIMIT)
@@ -68,16 +103,16 @@ export const makeRedisCommands = (options: {
     return <A>(args: ReadonlyArray<string>) =>
       Effect.callback<A, Redis.RedisError>((resume) => {
         if (!client.isReady) return resume(failed(new RedisOffline()))
-        const sent: Sent = { checks, replies: heard.replies, resume }
+        const sent: Sent = { checks, replies: heard.replies, resume, isOver: false, next: null }
         waiting.add(sent)
         client.sendCommand<A>(args).then(
           (reply) => {
             heard.replies++
-            waiting.delete(sent)
+            end(sent)
             resume(Effect.succeed(reply))
           },
           (cause: unknown) => {
-            waiting.delete(sent)
+            end(sent)
             resume(failed(cause))
           }
         )
