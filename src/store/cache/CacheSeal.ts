@@ -3,7 +3,7 @@
  * SecretStore. Access to the cache without that key reveals no reply. An entry decrypts only under
  * its own name. The key is read on first use.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
 import { SecretStore } from "../secrets/SecretStore.ts"
 
@@ -14,25 +14,25 @@ const TAG_BYTES = 16
 
 export const makeCacheSeal = Effect.gen(function* () {
   const secretStore = yield* SecretStore
-  let cachedKey: Buffer | null = null
+  let cachedKey: KeyObject | null = null
   const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
   const sealKey = Effect.suspend(() =>
     cachedKey === null
       ? Effect.map(
           secretStore.getOrCreate("prompt-cache", make),
-          (secret) => (cachedKey = Buffer.from(Redacted.value(secret), "base64url"))
+          (secret) => (cachedKey = createSecretKey(Redacted.value(secret), "base64url"))
         )
       : Effect.succeed(cachedKey)
   )
 
-  const encrypt = (key: Buffer, name: string, text: string): string => {
+  const encrypt = (key: KeyObject, name: string, text: string): string => {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name))
     const data = cipher.update(text, "utf8", "base64") + cipher.final("base64")
     return `${nonce.toString("base64")}.${data}.${cipher.getAuthTag().toString("base64")}`
   }
 
-  const decrypt = (key: Buffer, name: string, sealed: string): string => {
+  const decrypt = (key: KeyObject, name: string, sealed: string): string => {
     const [nonce = "", data = "", tag = ""] = sealed.split(".")
     const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, "base64"), { authTagLength: TAG_BYTES })
       .setAAD(Buffer.from(name))

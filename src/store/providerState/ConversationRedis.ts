@@ -4,7 +4,7 @@
  * prompt or an id. Writes wait in a bounded queue and never delay a request; those that do not fit,
  * or fail, are dropped. What this process knows needs no round trip.
  */
-import { createHmac, randomBytes } from "node:crypto"
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { Redis } from "effect/persistence"
 import { SecretStore } from "../secrets/SecretStore.ts"
@@ -27,12 +27,15 @@ const makeConversationRedis = Effect.gen(function* () {
   const places = new RecentPlaces()
   const waiting = yield* Queue.dropping<readonly [name: string, place: string]>(MOST_WAITING)
 
-  let secret: string | null = null
+  let secret: KeyObject | null = null
   const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
   const keyed = (name: string): Effect.Effect<string, StoreError> =>
     Effect.suspend(() =>
       secret === null
-        ? Effect.map(secrets.getOrCreate("conversations", make), (made) => (secret = Redacted.value(made)))
+        ? Effect.map(
+            secrets.getOrCreate("conversations", make),
+            (made) => (secret = createSecretKey(Redacted.value(made), "utf8"))
+          )
         : Effect.succeed(secret)
     ).pipe(Effect.map((key) => prefix + createHmac("sha256", key).update(name).digest("base64url")))
 
