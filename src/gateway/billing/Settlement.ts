@@ -287,14 +287,7 @@ export class Settlement extends Context.Service<
         whole,
         replay,
         metered,
-        stream: makeStreamSettlement({
-          circuits,
-          stats,
-          settle,
-          settleAbandoned,
-          settledUsage,
-          underWay
-        })
+        stream: makeStreamSettlement({ circuits, stats, settle, settleAbandoned, settledUsage, underWay })
       })
     })
   )
