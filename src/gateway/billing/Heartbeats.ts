@@ -6,7 +6,7 @@
 import { Clock, Duration, Effect, Schedule } from "effect"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
 import { type MeteredRequest } from "./Reservation.ts"
-import { progressOf } from "./Progress.ts"
+import { outcomeSoFar, progressOf } from "./Progress.ts"
 
 /** The fewest heartbeats in a lease. */
 const BEATS_PER_LEASE = 5
@@ -23,8 +23,9 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   const running = new Map<string, MeteredRequest>()
   const beatMs = Math.min(options.leaseMs / BEATS_PER_LEASE, LONGEST_BEAT_MS)
 
-  const runningOf = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
-    const soFar = reservation.isSettled ? null : reservation.soFar()
+  const runningOf = (request: MeteredRequest, nowMs: number): Running => {
+    const { plan, reservation } = request
+    const soFar = reservation.isSettled ? null : outcomeSoFar(request)
     const held = { heldNano: reservation.heldNano, markup: options.markup, nowMs }
     return { generationId: plan.generationId, progress: soFar === null ? null : progressOf(plan, soFar, held) }
   }

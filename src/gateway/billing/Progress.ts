@@ -15,23 +15,15 @@ import {
   providerOf,
   usageOf
 } from "./Outcome.ts"
-import { type Origin } from "../request/Answer.ts"
 import { interruptedCalls } from "./ClientDisconnect.ts"
 import { noAttempts } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
-import { type OutputCounter } from "../tokens/Tokens.ts"
-
-/** The part of an answer that was received. */
-interface Shown {
-  readonly answer: Origin
-  readonly seen: { readonly output: Pick<OutputCounter, "peek"> }
-  readonly timeToFirstTokenMs: number
-}
 
 /** The outcome if the request ended now; null before an answer begins. */
-export const outcomeSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefined): Outcome | null => {
+export const outcomeSoFar = ({ log, plan, reservation }: MeteredRequest): Outcome | null => {
   const { record } = log
+  const { shown } = reservation
   const candidate =
     record.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(plan, record)[0]?.candidate
   if (candidate === undefined) return null

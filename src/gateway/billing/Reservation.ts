@@ -8,17 +8,25 @@ import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type NanoUsd } from "../../domain/pricing/Money.ts"
+import { type Answer } from "../request/Answer.ts"
 import { type Attempts } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
+import { type ReceivedAnswer } from "./ClientDisconnect.ts"
 import { type Intent } from "./Intents.ts"
-import { type Outcome } from "./Outcome.ts"
 
 /** A running request: its plan, its reservation, and its calls so far. */
 export interface MeteredRequest<Request = ChatRequest | EmbeddingRequest> {
   readonly plan: RequestPlan<Request>
   readonly reservation: Reservation
   readonly log: Attempts
+}
+
+/** The part of an answer that was received, for a settlement before its end. */
+export interface ShownAnswer {
+  readonly answer: Answer
+  readonly seen: ReceivedAnswer
+  readonly timeToFirstTokenMs: number
 }
 
 /** The amount reserved in the ledger before the call. */
@@ -53,6 +61,8 @@ const WRITTEN_WITHIN = Duration.seconds(5)
 export class Reservation {
   /** Receives the request's generation, and the tokens that remain of the limits. */
   readonly note: Note
+  /** Undefined until an answer is streamed. */
+  shown: ShownAnswer | undefined
   #takenTokens: number
   #held = nothingHeld
   #extendedNano = 0
@@ -60,7 +70,6 @@ export class Reservation {
   #isSettled = false
   #intent: Intent | null = null
   #late: Deferred.Deferred<boolean> | null = null
-  #soFar: (() => Outcome | null) | null = null
 
   /** `takenTokens`: what the rate limit already took for the prompt. */
   constructor(takenTokens: number, note: Note) {
@@ -132,16 +141,6 @@ export class Reservation {
   /** Waits until the entry is durable. */
   get durable(): Effect.Effect<void, GatewayError> {
     return this.#intent === null ? Effect.void : this.#intent.durable
-  }
-
-  /** `soFar`: tells the outcome if the request ended now; null before an answer begins. */
-  follow(soFar: () => Outcome | null): void {
-    this.#soFar = soFar
-  }
-
-  /** For the heartbeats. */
-  soFar(): Outcome | null {
-    return this.#soFar === null ? null : this.#soFar()
   }
 
   get isSettled(): boolean {

@@ -36,9 +36,8 @@ import {
   wholeOutcome,
   withSearch
 } from "./Outcome.ts"
-import { outcomeSoFar } from "./Progress.ts"
-import { type MeteredRequest, type Reservation } from "./Reservation.ts"
-import { makeStreamSettlement, type Progress } from "./StreamSettlement.ts"
+import { type MeteredRequest, type ShownAnswer } from "./Reservation.ts"
+import { makeStreamSettlement } from "./StreamSettlement.ts"
 import { usageInfo, withProviderUsage } from "./UsageInfo.ts"
 
 /** A call of a provider whose answer has not begun. */
@@ -106,8 +105,6 @@ export class Settlement extends Context.Service<
       const meter = yield* Meter
       const stats = yield* ProviderStats
       const circuits = yield* Circuits
-      /** Requests whose stream has begun. */
-      const underWay = new WeakMap<Reservation, Progress>()
 
       const failed = (request: MeteredRequest, errorType: string) => {
         const { record } = request.log
@@ -121,8 +118,8 @@ export class Settlement extends Context.Service<
       const abandoned = Effect.fnUntraced(function* (request: MeteredRequest) {
         const { log, plan, reservation } = request
         const { record } = log
-        const progress = underWay.get(reservation)
-        const begun = record.continuation?.candidate ?? progress?.answer.candidate
+        const { shown } = reservation
+        const begun = record.continuation?.candidate ?? shown?.answer.candidate
         const [first, ...others] = begun === undefined ? interruptedCalls(plan, record) : []
         const candidate = begun ?? first?.candidate
         if (candidate === undefined) {
@@ -137,7 +134,7 @@ export class Settlement extends Context.Service<
           const promptTokens = yield* chargedPrompt(all, candidate, plan.prompt)
           all = withCharge(all, abortedCharge(all, candidate, promptTokens, 0), at)
         }
-        yield* settleAbandoned(request, all, candidate, progress)
+        yield* settleAbandoned(request, all, candidate, shown)
       })
 
       /** Settles an answer whose client has left. */
@@ -145,23 +142,23 @@ export class Settlement extends Context.Service<
         request: MeteredRequest,
         record: AttemptRecord,
         candidate: Candidate,
-        progress: Progress | undefined
+        shown: ShownAnswer | undefined
       ) {
-        const known = progress?.seen.output.count() ?? record.produced?.() ?? 0
+        const known = shown?.seen.output.count() ?? record.produced?.() ?? 0
         const { throughputTps } = stats.snapshot(candidate.provider.slug, candidate.offer.id)
         const nowMs = yield* Clock.currentTimeMillis
-        const reported = progress?.seen.usage ?? null
+        const reported = shown?.seen.usage ?? null
         const left = {
           ...noUsage,
           record,
           candidate,
-          timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
+          timeToFirstTokenMs: shown?.timeToFirstTokenMs ?? null,
           cancelled: true,
-          fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(record)
+          fallbackUsed: shown?.answer.fallbackUsed === true || fellBack(record)
         }
-        yield* countPrompt(request, record, progress?.answer ?? { candidate, ...called }, reported)
-        if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
-          const { usage, usageSource } = outcomeOf(request, record, progress.answer, reported, () => known)
+        yield* countPrompt(request, record, shown?.answer ?? { candidate, ...called }, reported)
+        if (shown !== undefined && (reported !== null || shown.answer.source === "cache")) {
+          const { usage, usageSource } = outcomeOf(request, record, shown.answer, reported, () => known)
           return yield* settle(request, { ...left, usage, usageSource }, reported)
         }
         const { usage, usageSource } = estimatedUsage(request, record, candidate, known, nowMs, throughputTps)
@@ -187,12 +184,12 @@ export class Settlement extends Context.Service<
               return settle(request, { ...ending, finishReason: null, cancelled: true }, reply.usage)
             })
           }
-          if (underWay.has(reservation)) return Effect.void
+          if (reservation.shown !== undefined) return Effect.void
           const seen = new ReceivedAnswer()
-          const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
+          const shown = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
           return Effect.andThen(
             readToEnd(answer.body.events, seen),
-            Effect.suspend(() => settleAbandoned(request, log.record, answer.candidate, progress))
+            Effect.suspend(() => settleAbandoned(request, log.record, answer.candidate, shown))
           )
         }
         return runPastDisconnect(request, call, settleAfterDisconnect, onLeft)
@@ -261,9 +258,7 @@ export class Settlement extends Context.Service<
 
       return Settlement.of({
         onScopeClose: (request, scope) => {
-          const { reservation } = request
-          reservation.follow(() => outcomeSoFar(request, underWay.get(reservation)))
-          return addFinalizer(scope, () => (reservation.isSettled ? Effect.void : abandoned(request)))
+          return addFinalizer(scope, () => (request.reservation.isSettled ? Effect.void : abandoned(request)))
         },
         onFailure: (request) => (self) =>
           Effect.onError(self, (cause) => {
@@ -287,7 +282,7 @@ export class Settlement extends Context.Service<
         whole,
         replay,
         metered,
-        stream: makeStreamSettlement({ circuits, stats, settle, settleAbandoned, settledUsage, underWay })
+        stream: makeStreamSettlement({ circuits, stats, settle, settleAbandoned, settledUsage })
       })
     })
   )

@@ -19,25 +19,17 @@ import { type AttemptRecord, withBrokenStream } from "../request/AttemptRecord.t
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { readToEnd, ReceivedAnswer } from "./ClientDisconnect.ts"
 import { countPrompt, errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
-import { type MeteredRequest, type Reservation } from "./Reservation.ts"
-
-/** The part of an answer that was received, for a settlement before the end. */
-export interface Progress {
-  readonly answer: Answer
-  readonly seen: ReceivedAnswer
-  readonly timeToFirstTokenMs: number
-}
+import { type MeteredRequest, type ShownAnswer } from "./Reservation.ts"
 
 interface StreamSettling {
   readonly circuits: Circuits["Service"]
   readonly stats: ProviderStats["Service"]
-  readonly underWay: WeakMap<Reservation, Progress>
   readonly settle: (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) => Effect.Effect<Generation>
   readonly settleAbandoned: (
     request: MeteredRequest,
     record: AttemptRecord,
     candidate: Candidate,
-    progress: Progress
+    shown: ShownAnswer
   ) => Effect.Effect<unknown>
   readonly settledUsage: (
     request: MeteredRequest,
@@ -46,14 +38,7 @@ interface StreamSettling {
   ) => Effect.Effect<UsageInfo>
 }
 
-export const makeStreamSettlement = ({
-  circuits,
-  settle,
-  settleAbandoned,
-  settledUsage,
-  stats,
-  underWay
-}: StreamSettling) =>
+export const makeStreamSettlement = ({ circuits, settle, settleAbandoned, settledUsage, stats }: StreamSettling) =>
   Effect.fnUntraced(function* (
     request: MeteredRequest,
     answer: Answer,
@@ -64,8 +49,8 @@ export const makeStreamSettlement = ({
     yield* reservation.durable
     const firstTokenAtMs = yield* Clock.currentTimeMillis
     const seen = new ReceivedAnswer()
-    const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
-    underWay.set(reservation, progress)
+    const shown = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
+    reservation.shown = shown
     let broken: ProviderError | GatewayError | null = null
     let ending: ReadonlyArray<Members> | undefined
 
@@ -86,7 +71,7 @@ export const makeStreamSettlement = ({
       yield* countPrompt(request, record, answer, seen.usage)
       const outcome = {
         ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
-        timeToFirstTokenMs: progress.timeToFirstTokenMs,
+        timeToFirstTokenMs: shown.timeToFirstTokenMs,
         finishReason: broken === null ? seen.finishReason : "error"
       }
       const candidate = record.continuation?.candidate ?? answer.candidate
@@ -126,7 +111,7 @@ export const makeStreamSettlement = ({
         if (seen.finishReason === null && hasVisibleOutput(plan)) return Effect.void
         const left = Effect.suspend(() => {
           const { record } = log
-          return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, progress)
+          return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, shown)
         })
         return Effect.andThen(readToEnd(Stream.fromPull(Effect.succeed(rest)), seen), left)
       })
