@@ -4,6 +4,7 @@
  * that is less.
  */
 import { Clock, Duration, Effect, Schedule, type Scope } from "effect"
+import { TransientMap } from "./TransientMap.ts"
 
 const CHECK_INTERVAL_MS = 1_000
 
@@ -22,14 +23,14 @@ export interface Deadlines {
 export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const running = new Set<RunningDeadline>()
+    const running: Running = { deadlines: new TransientMap(), last: 0 }
     const check = Effect.sync(() => {
       const nowMs = clock.currentTimeMillisUnsafe()
-      for (const one of running) {
-        if (one.untilMs > nowMs) continue
-        running.delete(one)
+      running.deadlines.forEach((one) => {
+        if (one.untilMs > nowMs) return
+        one.end()
         one.onLate()
-      }
+      })
     })
     yield* Effect.forkScoped(
       Effect.repeat(check, Schedule.spaced(Duration.millis(Math.min(CHECK_INTERVAL_MS, limitMs / 4))))
@@ -37,28 +38,36 @@ export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, 
     return { begin: (onLate) => new RunningDeadline(onLate, limitMs, clock, running) }
   })
 
+interface Running {
+  readonly deadlines: TransientMap<number, RunningDeadline>
+  /** The key of the latest deadline. */
+  last: number
+}
+
 /** A deadline among those that run. A class, because there are several for each request. */
 class RunningDeadline implements Deadline {
   readonly onLate: () => void
   readonly #limitMs: number
   readonly #clock: Clock.Clock
-  readonly #running: Set<RunningDeadline>
+  readonly #running: Running
+  readonly #key: number
   untilMs = 0
 
-  constructor(onLate: () => void, limitMs: number, clock: Clock.Clock, running: Set<RunningDeadline>) {
+  constructor(onLate: () => void, limitMs: number, clock: Clock.Clock, running: Running) {
     this.onLate = onLate
     this.#limitMs = limitMs
     this.#clock = clock
     this.#running = running
+    this.#key = ++running.last
     this.restart()
   }
 
   restart(): void {
     this.untilMs = this.#clock.currentTimeMillisUnsafe() + this.#limitMs
-    this.#running.add(this)
+    this.#running.deadlines.set(this.#key, this)
   }
 
   end(): void {
-    this.#running.delete(this)
+    this.#running.deadlines.delete(this.#key)
   }
 }

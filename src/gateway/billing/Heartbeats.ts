@@ -4,6 +4,7 @@
  * heartbeat. The lease of a request that no process runs expires, and recovery settles it.
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { outcomeSoFar, progressOf } from "./Progress.ts"
@@ -20,7 +21,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   readonly markup: number
 }) {
   const ledger = yield* Ledger
-  const running = new Map<string, MeteredRequest>()
+  const running = new TransientMap<string, MeteredRequest>()
   const beatMs = Math.min(options.leaseMs / BEATS_PER_LEASE, LONGEST_BEAT_MS)
 
   const runningOf = (request: MeteredRequest, nowMs: number): Running => {
@@ -33,7 +34,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   /** Skips requests that began after the last heartbeat: most are over before the next. */
   const beat = Effect.gen(function* () {
     const nowMs = yield* Clock.currentTimeMillis
-    const alive = [...running.values()].filter(({ plan }) => nowMs - plan.startedAtMs >= beatMs)
+    const alive = running.values().filter(({ plan }) => nowMs - plan.startedAtMs >= beatMs)
     for (let at = 0; at < alive.length; at += BEAT_SIZE) {
       const some = alive.slice(at, at + BEAT_SIZE).map((request) => runningOf(request, nowMs))
       yield* Effect.ignore(ledger.renew(some, options.leaseMs))
@@ -42,7 +43,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   yield* Effect.forkScoped(Effect.repeat(Effect.ignoreCause(beat), Schedule.spaced(Duration.millis(beatMs))))
 
   return {
-    begin: (request: MeteredRequest): void => void running.set(request.plan.generationId, request),
+    begin: (request: MeteredRequest): void => running.set(request.plan.generationId, request),
     end: ({ plan }: MeteredRequest): void => void running.delete(plan.generationId)
   }
 })

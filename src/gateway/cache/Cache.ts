@@ -7,6 +7,7 @@
  */
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { parseJson } from "../../domain/json/Json.ts"
 import { addFinalizer } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
@@ -91,7 +92,7 @@ export class Cache extends Context.Service<
       Cache,
       Effect.gen(function* () {
         const store = yield* CacheStore
-        const inFlight = new Map<string, Flight>()
+        const inFlight = new TransientMap<string, Flight>()
         const turns = yield* makeTurns
 
         const clock = yield* Clock.Clock

@@ -15,6 +15,7 @@ import {
   ModelNotAllowed,
   RateLimited
 } from "../../domain/Errors.ts"
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { allowsModel } from "../../domain/Key.ts"
 import { addFinalizer } from "../../domain/OnClose.ts"
 import { type Lease, Limits, type LimitVerdict } from "../../store/limits/Limits.ts"
@@ -94,7 +95,7 @@ export class Policy extends Context.Service<
       const alerts = yield* BudgetAlerts
       const clock = yield* Clock.Clock
       /** The concurrency slots of this process, by id. */
-      const held = new Map<string, Lease>()
+      const held = new TransientMap<string, Lease>()
 
       /** Records what remains of the limits, and fails if one refused. */
       const judged = (caller: Caller, note: Note, verdict: LimitVerdict): Effect.Effect<LimitVerdict, GatewayError> => {
@@ -120,13 +121,13 @@ export class Policy extends Context.Service<
       }
 
       /** Running requests whose bound was taken, by their id. */
-      const bounded = new Map<string, MeteredRequest>()
+      const bounded = new TransientMap<string, MeteredRequest>()
 
       const boundedBeside = (caller: Caller): ReadonlyArray<MeteredRequest> => {
         const { keyId, owner } = holderOf(caller)
-        return [...bounded.values()].filter(
-          ({ plan }) => plan.caller.key.id === keyId || (owner && plan.caller.owner?.id === owner.id)
-        )
+        return bounded
+          .values()
+          .filter(({ plan }) => plan.caller.key.id === keyId || (owner && plan.caller.owner?.id === owner.id))
       }
 
       /** Corrects a bound that was taken to the count. */
@@ -148,7 +149,7 @@ export class Policy extends Context.Service<
       }
 
       const renew = Effect.suspend(() =>
-        held.size === 0 ? Effect.void : limits.renew([...held.values()], LEASE_MS, clock.currentTimeMillisUnsafe())
+        held.size === 0 ? Effect.void : limits.renew(held.values(), LEASE_MS, clock.currentTimeMillisUnsafe())
       )
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(RENEW_EVERY_MS))))
 

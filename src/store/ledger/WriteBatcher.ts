@@ -9,6 +9,7 @@
  */
 import { Cause, Clock, Effect, Exit, type Scope } from "effect"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /**
@@ -59,8 +60,8 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
     /** The first entry of each id that is not being written. */
     let ready: Array<One> = []
     /** The last entry of each id that waits or is being written. */
-    const lasts = new Map<string, One>()
-    const written = new Set<ReadonlyArray<One>>()
+    const lasts = new TransientMap<string, One>()
+    let written: ReadonlyArray<ReadonlyArray<One>> = []
     let running = 0
     /** When the last write began. */
     let begunMs = 0
@@ -100,9 +101,9 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
         if (--running === 0) onIdle?.()
         return
       }
-      written.add(group)
+      written = [...written, group]
       flush(group, () => {
-        written.delete(group)
+        written = written.filter((one) => one !== group)
         begin()
       })
     }

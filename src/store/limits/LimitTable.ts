@@ -7,6 +7,7 @@
  * absent bucket counts as full. An entry in use is never evicted, because that would lift its
  * limits.
  */
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { type RateLimits } from "../../domain/Key.ts"
 import {
   advanced,
@@ -38,7 +39,7 @@ interface Entry {
   tokensUsed: number
   tokensLimit: number
   /** From a lease's id to the time at which it expires. */
-  readonly leases: Map<string, number>
+  readonly leases: TransientMap<string, number>
   /** Lower bound of the expiry times in `leases`. */
   firstExpiryMs: number
 }
@@ -182,7 +183,7 @@ const newEntry = (limits: RateLimits, nowMs: number): Entry => ({
   requestsLimit: limits.requestsPerMinute,
   tokensUsed: 0,
   tokensLimit: limits.tokensPerMinute,
-  leases: new Map(),
+  leases: new TransientMap(),
   firstExpiryMs: Infinity
 })
 
@@ -194,10 +195,10 @@ const setLease = (entry: Entry, leaseId: string, expiresMs: number): void => {
 const dropExpired = (entry: Entry, nowMs: number): void => {
   if (nowMs < entry.firstExpiryMs) return
   entry.firstExpiryMs = Infinity
-  for (const [leaseId, expiresMs] of entry.leases) {
+  entry.leases.forEach((expiresMs, leaseId) => {
     if (expiresMs <= nowMs) entry.leases.delete(leaseId)
     else if (expiresMs < entry.firstExpiryMs) entry.firstExpiryMs = expiresMs
-  }
+  })
 }
 
 const isIdle = (entry: Entry, nowMs: number): boolean => {
