@@ -140,6 +140,8 @@ export const RedisConnection = {
           url: Redacted.value(options.url),
           disableOfflineQueue: true,
           commandsQueueMaxLength: maxQueuedCommands,
+          // The client's own limit makes an abort signal and a timer for each command.
+          commandOptions: { timeout: 0 },
           socket: {
             connectTimeout: connectTimeoutMs,
             // Node's timer runs before the socket is read, so a pause of this process looks like

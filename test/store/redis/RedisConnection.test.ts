@@ -209,6 +209,26 @@ describe("RedisConnection", () => {
     })
   )
 
+  it.live("starts no timer for a command", () =>
+    Effect.gen(function* () {
+      const connection = yield* Layer.build(connectionTo((yield* ownRedis()).url))
+      const redis = Context.get(connection, Redis.Redis)
+      const timeout = AbortSignal.timeout.bind(AbortSignal)
+      let timers = 0
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          AbortSignal.timeout = (ms) => {
+            timers++
+            return timeout(ms)
+          }
+        }),
+        () => Effect.sync(() => (AbortSignal.timeout = timeout))
+      )
+      assert.strictEqual(yield* redis.send("PING"), "PONG")
+      assert.strictEqual(timers, 0)
+    })
+  )
+
   it.live("closes in time while Redis is silent", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
