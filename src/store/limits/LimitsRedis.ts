@@ -10,7 +10,16 @@
 import { Cause, Effect, Exit, Schedule, type Scope, Layer } from "effect"
 import { Limits } from "./Limits.ts"
 import { Redis } from "effect/persistence"
-import { bucketsKey, correctScript, leasesKey, type LimitClock, renewScript, takeScript } from "./LimitsScript.ts"
+import { type RateLimits } from "../../domain/Key.ts"
+import {
+  bucketsKey,
+  correctScript,
+  leasesKey,
+  type LimitClock,
+  removeScript,
+  renewScript,
+  takeScript
+} from "./LimitsScript.ts"
 import {
   type BucketState,
   type Correction,
@@ -54,8 +63,11 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
     correctScript(clock)
   )
   const runRenew = redisScript<number>(redis, renewScript(clock))
-  const remove = (lease: Lease) =>
-    Effect.forEach(leaseKeysOf(lease), (key) => redis.send("ZREM", key, lease.leaseId), { discard: true })
+  const runRemove = redisScript<number>(redis, removeScript)
+  const remove = (lease: Lease): Effect.Effect<unknown, Redis.RedisError> =>
+    lease.ownerId === null
+      ? redis.send("ZREM", leasesKey(lease.keyId), lease.leaseId)
+      : runRemove(leaseKeysOf(lease), [lease.leaseId])
   const releaseInBackground = makeBackgroundRelease(scope, remove)
 
   const take = (request: TokenRequest, requests: 0 | 1, leaseId: string, leaseMs: number) =>
@@ -69,15 +81,14 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
     ])
 
   return {
-    acquire: (request: LimitRequest): Effect.Effect<LimitVerdict, StoreError> =>
-      take(request, 1, request.leaseId, request.leaseMs).pipe(
-        Effect.onExit((exit) =>
-          Exit.isSuccess(exit) || wasNeverSent(exit.cause)
-            ? Effect.void
-            : releaseInBackground(leaseOf(request, request.leaseId))
-        ),
-        Effect.mapBoth({ onFailure: unavailable, onSuccess: (answer) => verdictFrom(answer, request) })
-      ),
+    acquire: (request: LimitRequest): Effect.Effect<LimitVerdict, StoreError> => {
+      const taken = Effect.onExitPrimitive(take(request, 1, request.leaseId, request.leaseMs), (exit) =>
+        Exit.isSuccess(exit) || wasNeverSent(exit.cause)
+          ? undefined
+          : releaseInBackground(leaseOf(request, request.leaseId))
+      )
+      return Effect.mapBoth(taken, { onFailure: unavailable, onSuccess: (answer) => verdictFrom(answer, request) })
+    },
 
     take: (request: TokenRequest): Effect.Effect<LimitVerdict, StoreError> =>
       Effect.mapBoth(take(request, 0, "", 0), {
@@ -91,11 +102,12 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
         discard: true
       }).pipe(Effect.mapError(unavailable)),
 
-    release: (lease: Lease): Effect.Effect<void, StoreError> =>
-      remove(lease).pipe(
-        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : releaseInBackground(lease))),
-        Effect.mapError(unavailable)
-      ),
+    release: (lease: Lease): Effect.Effect<void, StoreError> => {
+      const removed = Effect.onExitPrimitive(remove(lease), (exit) =>
+        Exit.isSuccess(exit) ? undefined : releaseInBackground(lease)
+      )
+      return Effect.mapBoth(removed, { onFailure: unavailable, onSuccess: () => undefined })
+    },
 
     correct: (correction: Correction): Effect.Effect<BucketState, StoreError> =>
       runCorrect(keysOf(correction), [
@@ -135,13 +147,13 @@ const keysOf = ({ keyId, owner }: LimitHolder): ReadonlyArray<string> =>
     : [bucketsKey(keyId, owner.id), leasesKey(keyId, owner.id), bucketsKey(owner.id), leasesKey(owner.id)]
 
 const figuresOf = ({ limits, owner }: LimitHolder): ReadonlyArray<string> =>
-  (owner === undefined || owner === null ? [limits] : [limits, owner.limits]).flatMap(
-    ({ concurrency, requestsPerMinute, tokensPerMinute }) => [
-      String(requestsPerMinute),
-      String(tokensPerMinute),
-      String(concurrency)
-    ]
-  )
+  owner === undefined || owner === null ? figures(limits) : [...figures(limits), ...figures(owner.limits)]
+
+const figures = ({ concurrency, requestsPerMinute, tokensPerMinute }: RateLimits): ReadonlyArray<string> => [
+  String(requestsPerMinute),
+  String(tokensPerMinute),
+  String(concurrency)
+]
 
 /** The limits of the holder that a script names: 1 is the key, 2 its owner. */
 const limitsOf = ({ limits, owner }: LimitHolder, holder: number) => (holder === 2 ? (owner?.limits ?? limits) : limits)

@@ -154,3 +154,9 @@ for i = 3, #ARGV do
 end
 return 0
 `
+
+/** Removes a lease. KEYS: sets of leases. ARGV: lease id. */
+export const removeScript = `
+for _, leases in ipairs(KEYS) do redis.call("ZREM", leases, ARGV[1]) end
+return 0
+`
