@@ -55,15 +55,21 @@ export const makeCacheRedis = Effect.gen(function* () {
     peek: () => undefined,
 
     join: (key: string, _nowMs: number, longestMs: number): Effect.Effect<Option.Option<string>, StoreError> =>
-      Effect.flatMap(Effect.mapError(inFlight.join(key, longestMs), unavailable), (sealed) => seal.open(key, sealed)),
+      Effect.matchEffect(inFlight.join(key, longestMs), {
+        onFailure: (error) => Effect.fail(unavailable(error)),
+        onSuccess: (sealed) => seal.open(key, sealed)
+      }),
 
     leave: inFlight.leave,
 
     set: (key: string, value: string, ttlMs: number): Effect.Effect<void, StoreError> =>
       ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
         ? Effect.asVoid(Effect.mapError(redis.send("DEL", prefix + key), unavailable))
-        : Effect.flatMap(seal.close(key, value), (sealed) =>
-            Effect.asVoid(Effect.mapError(inFlight.set(key, sealed, Math.ceil(ttlMs)), unavailable))
+        : Effect.flatMapEager(seal.close(key, value), (sealed) =>
+            Effect.mapBoth(inFlight.set(key, sealed, Math.ceil(ttlMs)), {
+              onFailure: unavailable,
+              onSuccess: () => undefined
+            })
           ),
 
     size: size.pipe(Effect.mapError(unavailable)),

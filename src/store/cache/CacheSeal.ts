@@ -16,14 +16,13 @@ export const makeCacheSeal = Effect.gen(function* () {
   const secretStore = yield* SecretStore
   let cachedKey: KeyObject | null = null
   const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
-  const sealKey = Effect.suspend(() =>
+  const sealKey = () =>
     cachedKey === null
       ? Effect.map(
           secretStore.getOrCreate("prompt-cache", make),
           (secret) => (cachedKey = createSecretKey(Redacted.value(secret), "base64url"))
         )
       : Effect.succeed(cachedKey)
-  )
 
   const encrypt = (key: KeyObject, name: string, text: string): string => {
     const nonce = randomBytes(NONCE_BYTES)
@@ -41,7 +40,8 @@ export const makeCacheSeal = Effect.gen(function* () {
   }
 
   return {
-    close: (name: string, text: string) => Effect.map(sealKey, (key) => encrypt(key, name, text)),
+    /** Encrypts when it is called, once the key is known. */
+    close: (name: string, text: string) => Effect.mapEager(sealKey(), (key) => encrypt(key, name, text)),
     /**
      * None when the entry was not encrypted by this key under this name, such as one from a version
      * that did not encrypt.
@@ -49,6 +49,6 @@ export const makeCacheSeal = Effect.gen(function* () {
     open: (name: string, sealed: Option.Option<string>) =>
       Option.isNone(sealed)
         ? Effect.succeedNone
-        : Effect.flatMap(sealKey, (key) => Effect.option(Effect.try(() => decrypt(key, name, sealed.value))))
+        : Effect.flatMapEager(sealKey(), (key) => Effect.option(Effect.try(() => decrypt(key, name, sealed.value))))
   }
 })

@@ -32,7 +32,10 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 if redis.call("GET", KEYS[2]) == ARGV[1] then redis.call("DEL", KEYS[2]) end
 return 1`
 
-/** `entryPrefix`: the prefix of the keys that hold entries. */
+/**
+ * `entryPrefix`: the prefix of the keys that hold entries. The calls begin as they are made, so run
+ * their effects at once, and once.
+ */
 export const makeInFlightRedis = (redis: Redis.Redis["Service"], entryPrefix: string) => {
   const holder = randomUUID()
   /** Keys that this process leads, or may lead while the reply is pending. */
@@ -44,32 +47,40 @@ export const makeInFlightRedis = (redis: Redis.Redis["Service"], entryPrefix: st
   const look = (key: string, mayLead: boolean) =>
     runJoin([entryPrefix + key, prefix + key], [holder, String(LOCK_MS), mayLead ? "1" : "0"])
 
+  /** Waits for the entry of another process. */
+  const waited = Effect.fnUntraced(function* (key: string, longestMs: number) {
+    const untilMs = (yield* Clock.currentTimeMillis) + Math.min(LOCK_MS, longestMs)
+    let found: string | number = 2
+    while (found === 2 && (yield* Clock.currentTimeMillis) < untilMs) {
+      yield* Effect.sleep(POLL_INTERVAL)
+      // A caller that waited in vain makes its own call and does not become the leader, so that the
+      // others do not wait again.
+      found = yield* look(key, false)
+    }
+    return entryIn(found)
+  })
+
   return {
     /** `longestMs`: how long the caller waits for another process. */
-    join: Effect.fnUntraced(function* (key: string, longestMs: number) {
+    join: (key: string, longestMs: number): Effect.Effect<Option.Option<string>, Redis.RedisError> => {
       led.add(key)
-      let found = yield* look(key, true)
-      if (found === 1) return Option.none<string>()
-      led.delete(key)
-      const untilMs = (yield* Clock.currentTimeMillis) + Math.min(LOCK_MS, longestMs)
-      while (found === 2 && (yield* Clock.currentTimeMillis) < untilMs) {
-        yield* Effect.sleep(POLL_INTERVAL)
-        // A caller that waited in vain makes its own call and does not become the leader, so that
-        // the others do not wait again.
-        found = yield* look(key, false)
-      }
-      return typeof found === "string" ? Option.some(found) : Option.none<string>()
-    }),
+      return Effect.flatMap(look(key, true), (found) => {
+        if (found === 1) return Effect.succeedNone
+        led.delete(key)
+        return found === 2 ? waited(key, longestMs) : Effect.succeed(entryIn(found))
+      })
+    },
 
     leave: (key: string): Effect.Effect<void> =>
-      Effect.suspend(() => (led.delete(key) ? Effect.ignore(runLeave([prefix + key], [holder])) : Effect.void)),
+      led.delete(key) ? Effect.ignore(runLeave([prefix + key], [holder])) : Effect.void,
 
     /** Stores the entry and removes the lock in one step. */
     set: (key: string, value: string, ttlMs: number): Effect.Effect<unknown, Redis.RedisError> =>
-      Effect.suspend(() =>
-        led.delete(key)
-          ? runSet([entryPrefix + key, prefix + key], [holder, value, String(ttlMs)])
-          : redis.send("SET", entryPrefix + key, value, "PX", String(ttlMs))
-      )
+      led.delete(key)
+        ? runSet([entryPrefix + key, prefix + key], [holder, value, String(ttlMs)])
+        : redis.send("SET", entryPrefix + key, value, "PX", String(ttlMs))
   }
 }
+
+const entryIn = (found: string | number): Option.Option<string> =>
+  typeof found === "string" ? Option.some(found) : Option.none()
