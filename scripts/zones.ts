@@ -270,10 +270,15 @@ export const zones: ReadonlyArray<Zone> = [
 
 /**
  * Packages for outbound HTTP, and the files that may use them: calls to providers, other outbound
- * calls, and metrics export.
+ * calls, and the exports of metrics and spans.
  */
 export const outbound = {
   packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
   builtins: package_("node:http|node:https|node:http2"),
-  files: ["providers/transport/Transport.ts", "providers/transport/Outbound.ts", "observability/MetricsExport.ts"]
+  files: [
+    "providers/transport/Transport.ts",
+    "providers/transport/Outbound.ts",
+    "observability/MetricsExport.ts",
+    "observability/SpanExport.ts"
+  ]
 }

@@ -26,7 +26,20 @@ const RANDOM_BYTES = 10
 /**
  * Random bytes are drawn for many identifiers at once: a draw for each makes a kilobyte of garbage.
  */
-const IDS_A_DRAW = 256
+const BYTES_A_DRAW = 2_560
+
+/** Makes a source of random bytes, written in hexadecimal digits. It gives each byte once. */
+export const makeRandomHex = (): ((bytes: number) => string) => {
+  const random = Buffer.alloc(BYTES_A_DRAW)
+  let used = random.length
+  return (bytes) => {
+    if (used + bytes > random.length) {
+      globalThis.crypto.getRandomValues(random)
+      used = 0
+    }
+    return random.toString("hex", used, (used += bytes))
+  }
+}
 
 export class Ids extends Context.Service<
   Ids,
@@ -36,16 +49,8 @@ export class Ids extends Context.Service<
   }
 >()("tollgate/domain/Ids") {
   static readonly layer = Layer.sync(Ids, () => {
-    const random = Buffer.alloc(RANDOM_BYTES * IDS_A_DRAW)
-    let used = random.length
-    const randomDigits = (): string => {
-      if (used === random.length) {
-        globalThis.crypto.getRandomValues(random)
-        used = 0
-      }
-      return random.toString("hex", used, (used += RANDOM_BYTES))
-    }
-    return { next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${randomDigits()}` }
+    const randomHex = makeRandomHex()
+    return { next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${randomHex(RANDOM_BYTES)}` }
   })
 
   /** Counts instead of drawing random digits, so that tests can assert exact values. */

@@ -29,7 +29,7 @@ const statuses = ["unset", "ok", "error"]
 const valueOf = (any: Message): unknown => {
   if (any.has(1)) return textOf(any, 1)
   if (any.has(2)) return any.get(2)?.[0] === 1n
-  if (any.has(3)) return numberOf(any, 3)
+  if (any.has(3)) return Number(BigInt.asIntN(64, BigInt(any.get(3)?.[0]?.toString() ?? 0)))
   if (any.has(4)) return doubleOf(any.get(4)?.[0] ?? 0)
   return messagesOf(any, 5).flatMap((array) => messagesOf(array, 1).map(valueOf))
 }
