@@ -84,19 +84,15 @@ const paramsOf = ({ choices, outputTokens, request, streamed }: RequestPlan<unkn
   "gen_ai.request.stream": streamed,
   "gen_ai.request.max_tokens": outputTokens === null ? null : outputTokens / choices,
   "gen_ai.request.choice.count": choices === 1 ? null : choices,
-  ...Object.fromEntries(
-    sampling.map(([attribute, member]) => {
-      const value = Predicate.isObject(request) ? request[member] : null
-      return [attribute, typeof value === "number" ? value : null]
-    })
-  )
+  "gen_ai.request.temperature": numberIn(request, "temperature"),
+  "gen_ai.request.top_p": numberIn(request, "top_p"),
+  "gen_ai.request.top_k": numberIn(request, "top_k"),
+  "gen_ai.request.frequency_penalty": numberIn(request, "frequency_penalty"),
+  "gen_ai.request.presence_penalty": numberIn(request, "presence_penalty"),
+  "gen_ai.request.seed": numberIn(request, "seed")
 })
 
-const sampling = [
-  ["gen_ai.request.temperature", "temperature"],
-  ["gen_ai.request.top_p", "top_p"],
-  ["gen_ai.request.top_k", "top_k"],
-  ["gen_ai.request.frequency_penalty", "frequency_penalty"],
-  ["gen_ai.request.presence_penalty", "presence_penalty"],
-  ["gen_ai.request.seed", "seed"]
-] as const
+const numberIn = (request: unknown, member: string): number | null => {
+  const value = Predicate.isObject(request) ? request[member] : null
+  return typeof value === "number" ? value : null
+}

@@ -42,6 +42,8 @@ export class RequestTrace {
   /** The calls, by index of the attempt. */
   readonly #calls = new Map<number, CallSpan>()
   #hasEnded = false
+  /** The span of the stage that is being built. It stays here if that throws. */
+  #building: Tracer.Span | null = null
 
   constructor({ span, tracer, tracestate }: Extract<Trace, { readonly _tag: "Sampled" }>, clock: Clock.Clock) {
     this.span = span
@@ -59,22 +61,26 @@ export class RequestTrace {
     this.#conversationId = plainId.test(sessionId) ? sessionId : hash("sha256", sessionId, "hex").slice(0, 32)
   }
 
-  /** Runs `self` in a span. `after` makes attributes from its result. */
+  /**
+   * Builds a stage in a span, and may run it at once. `after` makes attributes from its result.
+   */
   stage<A, E, R>(
     name: string,
-    self: Effect.Effect<A, E, R>,
+    build: () => Effect.Effect<A, E, R>,
     after?: (value: A) => SpanAttributes
   ): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => {
-      const span = this.#begin(name, this.span, "internal")
-      if (name === ROUTE) this.#route = span
-      return Effect.onExit(self, (exit) =>
-        Effect.sync(() => {
-          if (Exit.isSuccess(exit) && after !== undefined) annotate(span, after(exit.value))
-          this.#end(span, exit)
-        })
-      )
-    })
+    const span = this.#begin(name, this.span, "internal")
+    if (name === ROUTE) this.#route = span
+    const noteEnd = (exit: Exit.Exit<A, E>): undefined => {
+      if (Exit.isSuccess(exit) && after !== undefined) annotate(span, after(exit.value))
+      this.#end(span, exit)
+    }
+    this.#building = span
+    const self = build()
+    this.#building = null
+    if (!isExit(self)) return Effect.onExitPrimitive(self, noteEnd)
+    noteEnd(self)
+    return self
   }
 
   /** Starts the span of a call to a provider; `called` tells that it ended or began to stream. */
@@ -145,6 +151,7 @@ export class RequestTrace {
       this.#endCall(call, attempt, isAnswer && generation.cancelled)
     }
     this.#calls.clear()
+    if (this.#building !== null) this.#close(this.#building, failed(DEFECT), DEFECT)
     annotate(this.span, attributes)
     this.#close(this.span, failure === null ? Exit.void : failed(failure))
   }
@@ -205,28 +212,33 @@ export const staged = <A, E, R>(
   name: string,
   self: Effect.Effect<A, E, R>,
   after?: (value: A) => SpanAttributes
-): Effect.Effect<A, E, R> => (trace === null ? self : trace.stage(name, self, after))
+): Effect.Effect<A, E, R> => (trace === null ? self : Effect.suspend(() => trace.stage(name, () => self, after)))
 
-/**
- * The same for a stage that may run as its effect is built: without a trace it is built, and may
- * run, at once.
- */
+/** The same for a stage that may run as its effect is built: it is built, and may run, here. */
 export const stagedNow = <A, E, R>(
   trace: RequestTrace | null,
   name: string,
   build: () => Effect.Effect<A, E, R>,
   after?: (value: A) => SpanAttributes
-): Effect.Effect<A, E, R> => (trace === null ? build() : trace.stage(name, Effect.suspend(build), after))
+): Effect.Effect<A, E, R> => (trace === null ? build() : trace.stage(name, build, after))
+
+const isExit = <A, E, R>(effect: Effect.Effect<A, E, R>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
 
 const annotate = (span: Tracer.Span, attributes: SpanAttributes): void => {
-  for (const [name, value] of Object.entries(attributes)) if (value !== null) span.attribute(name, value)
+  for (const name of Object.keys(attributes)) {
+    const value = attributes[name]
+    if (value !== null) span.attribute(name, value)
+  }
 }
+
+/** The kind of a broken invariant. */
+const DEFECT = "internal_error"
 
 const failed = (kind: string): Exit.Exit<never, SpanFailure> => Exit.fail(new SpanFailure({ message: kind }))
 
 const kindOf = (cause: Cause.Cause<unknown>): string => {
   const reason = cause.reasons.find((one) => one._tag === "Fail")
-  if (reason === undefined) return "internal_error"
+  if (reason === undefined) return DEFECT
   return reason.error instanceof GatewayError ? Str.pascalToSnake(reason.error.reason._tag) : "error"
 }
 
