@@ -180,12 +180,12 @@ export class Planner extends Context.Service<
           const rest = input.fallbackModels.length === 0 ? nothing : fallbacks(input)
           const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
           const all = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
-          const excluded = all.slice(0, MOST_LISTED)
+          const excluded = listed(all)
           const id = Result.isSuccess(model) ? model.success.id : input.model
           const snapshot = Result.isSuccess(model) ? model.success.snapshot : null
           const sent = sendable(
             {
-              ranked: ranked.slice(0, MOST_LISTED),
+              ranked: listed(ranked),
               groupSizes: rest.ranked.length === 0 ? first.groupSizes : [...first.groupSizes, ...rest.groupSizes],
               excluded,
               unroutable: Result.isFailure(model)
@@ -201,7 +201,7 @@ export class Planner extends Context.Service<
             },
             input.native
           )
-          return { model: id, ...(asked.model === id ? {} : { named: { as: asked.model, snapshot } }), ...sent }
+          return { model: id, ...(asked.model === id ? none : { named: { as: asked.model, snapshot } }), ...sent }
         }
 
         /** Sometimes puts another of the first model's candidates first. */
@@ -216,8 +216,8 @@ export class Planner extends Context.Service<
         const counted = (input: PlanInput<unknown>, roll: number): Effect.Effect<Route> => {
           const found = route(input, roll)
           const { excluded, ranked } = found
-          const { fewest, isCounted, most } = input.prompt
-          return !isCounted && isOpen(inputOf(input, ranked, fewest), inputOf(input, ranked, most), excluded)
+          const inputAt = (promptTokens: number) => inputOf(input, ranked, promptTokens)
+          return !input.prompt.isCounted && isOpen(ranked, excluded, input.prompt, inputAt)
             ? Effect.map(input.prompt.count(), () => route(input, roll))
             : Effect.succeed(found)
         }
@@ -287,6 +287,9 @@ const isChoice = ({ preferences }: PlanInput<unknown>, model: string, ranked: Re
 }
 
 const none = {}
+
+const listed = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> =>
+  all.length > MOST_LISTED ? all.slice(0, MOST_LISTED) : all
 
 /** For the draw of an alias: the turns of a conversation go to one model. */
 const rollFor = ({ caller, conversation, model }: PlanInput<unknown>): Effect.Effect<number> => {

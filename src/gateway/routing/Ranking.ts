@@ -193,13 +193,18 @@ const isNear = ({ offer: { contextLength, pricing } }: Candidate, fewest: number
   (pricing.tiers ?? []).some(({ abovePromptTokens: start }) => fewest <= start && most > start)
 
 /**
- * Whether a prompt between two lengths, at which all of the candidates are ranked, could be ranked
- * in another way. `excluded`: the candidates that are not ranked at the longer one.
+ * Whether a prompt between two lengths could be ranked in another way. `candidates`: those that are
+ * ranked at the longer one; `excluded`: the others. `inputAt`: the input for a length.
  */
-export const isOpen = (short: RankingInput, long: RankingInput, excluded: ReadonlyArray<Exclusion>): boolean =>
+export const isOpen = (
+  candidates: ReadonlyArray<Candidate>,
+  excluded: ReadonlyArray<Exclusion>,
+  { fewest, most }: { readonly fewest: number; readonly most: number },
+  inputAt: (promptTokens: number) => RankingInput
+): boolean =>
   excluded.some(({ reason }) => reason === "context_length" || reason === "max_price") ||
-  long.candidates.some((candidate) => isNear(candidate, short.promptTokens, long.promptTokens)) ||
-  (long.candidates.length > 1 && !isSameOrder(short, long))
+  candidates.some((candidate) => isNear(candidate, fewest, most)) ||
+  (candidates.length > 1 && !isSameOrder(inputAt(fewest), inputAt(most)))
 
 /**
  * Whether prompts of two lengths are ranked the same. Then so are all between them, because within

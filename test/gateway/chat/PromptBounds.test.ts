@@ -83,8 +83,9 @@ it("a ranking by price is open between two lengths if it differs there", () => {
     others: ReadonlyArray<ReturnType<typeof offered>>,
     defaultSort: RankingInput["defaultSort"] = "price"
   ) => {
+    const candidates = [alpha, ...others]
     const inputOf = (promptTokens: number): RankingInput => ({
-      candidates: [alpha, ...others],
+      candidates,
       preferences: null,
       defaultSort,
       kind: "chat",
@@ -94,7 +95,7 @@ it("a ranking by price is open between two lengths if it differs there", () => {
       streamed: false,
       stats: () => ({ calls: 0, successRate: 1, firstTokenMs: null, wholeMs: null, throughputTps: null })
     })
-    return isOpen(inputOf(10), inputOf(1_000), [])
+    return isOpen(candidates, [], { fewest: 10, most: 1_000 }, inputOf)
   }
   assert.isFalse(between([]))
   assert.isFalse(between([offered("beta", 1_000_000, 1_000_000)]), "cheaper for all lengths")
