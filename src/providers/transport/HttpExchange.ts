@@ -181,6 +181,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#unreadBytes += chunk.length
     if (this.#awaited === "end") {
       if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
+      // The timer of the whole time runs on.
+      if (this.#phase === "total") return
       const leftMs = Math.max(1, this.#byMs - performance.now())
       this.#phase = leftMs < this.#idleMs ? "total" : "idle"
       this.#startTimer(Math.min(leftMs, this.#idleMs))
