@@ -46,30 +46,27 @@ export const makeAnswering = ({ stalledReaderMs }: AnsweringOptions) =>
     const encode = makeEncode(silences, yield* makeDeadlines(stalledReaderMs))
     const withEarlyHead = makeEarlyHead(silences)
 
-    return <Whole>({
-      form,
-      isStreamed,
-      request,
-      run,
-      state
-    }: Answering<Whole>): Effect.Effect<Whole | HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope> => {
+    const bytesOf = <Whole>({ form, request }: Answering<Whole>, { events, head }: Streamed) =>
+      encode(form.writer(head), events, form.keepAlive, commentInto(request))
+    const answer = <Whole>(asked: Answering<Whole>, completed: Completed) =>
+      completed._tag === "Reply" ? asked.form.whole(completed) : streamResponse(bytesOf(asked, completed))
+
+    return <Whole>(
+      asked: Answering<Whole>
+    ): Effect.Effect<Whole | HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope> => {
+      const { form, isStreamed, request, run, state } = asked
+      if (!isStreamed) return Effect.map(run, (completed) => answer(asked, completed))
       const { failed, keepAlive } = form
-      const comment = commentInto(request)
-      const bytesOf = ({ events, head }: Extract<Completed, { readonly _tag: "Stream" }>) =>
-        encode(form.writer(head), events, keepAlive, comment)
-      const answer = (completed: Completed) =>
-        completed._tag === "Reply" ? form.whole(completed) : streamResponse(bytesOf(completed))
-      if (!isStreamed) return Effect.map(run, answer)
       const answered = withEarlyHead({
         run,
         state,
-        comment,
+        comment: commentInto(request),
         keepAlive,
         failed,
-        encode: (completed) => (completed._tag === "Stream" ? bytesOf(completed) : Stream.empty)
+        encode: (completed) => (completed._tag === "Stream" ? bytesOf(asked, completed) : Stream.empty)
       })
       const streamed = Effect.map(answered, (early) =>
-        early._tag === "InTime" ? answer(early.answer) : streamResponse(early.bytes)
+        early._tag === "InTime" ? answer(asked, early.answer) : streamResponse(early.bytes)
       )
       const { isToldInStream } = form
       if (isToldInStream === undefined) return streamed
@@ -82,6 +79,8 @@ export const makeAnswering = ({ stalledReaderMs }: AnsweringOptions) =>
       )
     }
   })
+
+type Streamed = Extract<Completed, { readonly _tag: "Stream" }>
 
 const streamResponse = (bytes: Stream.Stream<Uint8Array>) =>
   HttpServerResponse.stream(bytes, {
