@@ -18,9 +18,13 @@ export const MAX_DEPTH = 128
 export const isDeeper = (value: unknown, levels: number = MAX_DEPTH): boolean => {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true
-  const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value)
-  // Avoids a call per number in long lists of numbers.
-  return parts.some((part) => typeof part === "object" && isDeeper(part, levels - 1))
+  if (Array.isArray(value)) {
+    // Avoids a call per number in long lists of numbers.
+    for (const part of value) if (typeof part === "object" && isDeeper(part, levels - 1)) return true
+  } else {
+    for (const name in value) if (isDeeper(Reflect.get(value, name), levels - 1)) return true
+  }
+  return false
 }
 
 /** A number in its original digits, which `JSON.stringify` writes unchanged. */

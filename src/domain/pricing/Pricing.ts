@@ -16,14 +16,12 @@ import {
   type Pricing,
   type TokenUsage
 } from "./Money.ts"
-import { type ByClass, isCallClass, isDearTier, isStandardTier, mapClasses, type UsageClass } from "./UsageClass.ts"
+import { isCallClass, isDearTier, isStandardTier, mapClasses, noClasses, type UsageClass } from "./UsageClass.ts"
 
 /**
  * Charged for a call whose fee is unknown: the dearest that vendors publish, 35 USD per thousand.
  */
 const DEAREST_FEE: PicoUsdPerToken = 35_000_000_000
-
-const noClasses: ByClass = {}
 
 /** The factor of a service tier. Null if the tier may be dear and its price is unknown. */
 export const tierFactor = ({ serviceTiers = {} }: Pricing, tier: string): number | null =>

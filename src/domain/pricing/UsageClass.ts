@@ -32,15 +32,20 @@ export const isCallClass = (name: UsageClass): boolean => name === "request" || 
 /** A number for each of some classes. For an absent class: no tokens, or no price. */
 export type ByClass = Readonly<Partial<Record<RareClass, number>>>
 
-/** `change` applied to each number; a class whose result is null is left out. */
+export const noClasses: ByClass = {}
+
+/**
+ * `change` applied to each number; a class whose result is null is left out. `noClasses` if all
+ * are.
+ */
 export const mapClasses = (given: ByClass, change: (value: number, name: RareClass) => number | null): ByClass => {
-  const changed: Partial<Record<RareClass, number>> = {}
+  let changed: Partial<Record<RareClass, number>> | null = null
   for (const name of rareClasses) {
     const value = given[name]
     const result = value === undefined ? null : change(value, name)
-    if (result !== null) changed[name] = result
+    if (result !== null) (changed ??= {})[name] = result
   }
-  return changed
+  return changed ?? noClasses
 }
 
 /** The sum of each class. */

@@ -42,10 +42,9 @@ export const replyExtra = (body: JsonRecord): Members | null => others(body, ofR
 
 export const usageExtra = (usage: unknown): Members | null => {
   if (!isJsonRecord(usage)) return null
-  const extra = Object.entries(usage).filter(
-    ([name, value]) => value !== null && !ofUsage.has(name) && !cost.test(name)
-  )
-  if (extra.length === 0) return null
-  const members = Object.fromEntries(extra)
-  return JSON.stringify(members).length > LONGEST_USAGE ? null : members
+  let extra: JsonRecord | null = null
+  for (const name in usage) {
+    if (usage[name] !== null && !ofUsage.has(name) && !cost.test(name)) (extra ??= {})[name] = usage[name]
+  }
+  return extra === null || JSON.stringify(extra).length > LONGEST_USAGE ? null : extra
 }

@@ -22,12 +22,15 @@ export const readUsage = (usage: unknown, tier?: unknown): TokenUsage | null => 
   if (!isJsonRecord(usage)) return null
   const prompt = countOf(usage["prompt_tokens"])
   const total = countOf(usage["total_tokens"])
-  const ofPrompt = detailsOf(usage["prompt_tokens_details"])
-  const ofOutput = detailsOf(usage["completion_tokens_details"])
+  const ofPrompt = usage["prompt_tokens_details"]
+  const ofOutput = usage["completion_tokens_details"]
   const cached =
-    ofPrompt("cached_tokens") ?? countOf(usage["prompt_cache_hit_tokens"]) ?? countOf(usage["cached_tokens"]) ?? 0
+    detailOf(ofPrompt, "cached_tokens") ??
+    countOf(usage["prompt_cache_hit_tokens"]) ??
+    countOf(usage["cached_tokens"]) ??
+    0
   const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
-  const reasoning = ofOutput("reasoning_tokens") ?? 0
+  const reasoning = detailOf(ofOutput, "reasoning_tokens") ?? 0
   const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
   return reportedUsage({
     prompt,
@@ -35,24 +38,22 @@ export const readUsage = (usage: unknown, tier?: unknown): TokenUsage | null => 
     cached,
     reasoning,
     rare: {
-      cache_write: ofPrompt("cache_write_tokens") ?? 0,
-      prompt_audio: ofPrompt("audio_tokens") ?? 0,
-      completion_audio: ofOutput("audio_tokens") ?? 0,
-      completion_image: ofOutput("image_tokens") ?? 0,
+      cache_write: detailOf(ofPrompt, "cache_write_tokens") ?? 0,
+      prompt_audio: detailOf(ofPrompt, "audio_tokens") ?? 0,
+      completion_audio: detailOf(ofOutput, "audio_tokens") ?? 0,
+      completion_image: detailOf(ofOutput, "image_tokens") ?? 0,
       web_search: searchesOf(usage)
     },
     tier
   })
 }
 
-const detailsOf =
-  (details: unknown) =>
-  (member: string): number | null =>
-    isJsonRecord(details) ? countOf(details[member]) : null
+const detailOf = (details: unknown, member: string): number | null =>
+  isJsonRecord(details) ? countOf(details[member]) : null
 
 /** Searches that the vendor ran, in the words of OpenRouter, Perplexity or xAI. */
 const searchesOf = ({ num_search_queries, num_sources_used, server_tool_use }: JsonRecord): number =>
-  detailsOf(server_tool_use)("web_search_requests") ?? countOf(num_search_queries) ?? countOf(num_sources_used) ?? 0
+  detailOf(server_tool_use, "web_search_requests") ?? countOf(num_search_queries) ?? countOf(num_sources_used) ?? 0
 
 /**
  * Normalises the text members of a message or delta in place: `reasoning_content` becomes
@@ -85,8 +86,8 @@ const joined = (parts: ReadonlyArray<JsonRecord>): string => parts.map((part) =>
 /** A completion. `Malformed` if no choice has content. */
 export const readReply = (body: JsonRecord, ids: CallIds, maker: string): ChatReply | Malformed => {
   const choices: Array<ReplyChoice> = []
-  for (const [at, choice] of jsonRecordsOf(body["choices"]).entries()) {
-    const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index), maker)
+  for (const choice of jsonRecordsOf(body["choices"])) {
+    const read = readChoice(choice, choices.length, ids, body["id"], maker)
     if (read instanceof Malformed) return read
     choices.push(read)
   }
@@ -109,7 +110,8 @@ export const messageOf = ({ delta, message, text }: JsonRecord): JsonRecord =>
 const readChoice = (
   wireChoice: JsonRecord,
   at: number,
-  idOf: (id: unknown, index: number) => string,
+  ids: CallIds,
+  replyId: unknown,
   maker: string
 ): ReplyChoice | Malformed => {
   const wire = messageOf(wireChoice)
@@ -119,7 +121,7 @@ const readChoice = (
   const { reasoning, refusal, tool_calls, ...rest } = wire
   const calls = jsonRecordsOf(tool_calls).map((call, index) => ({
     ...withArguments(call),
-    id: idOf(call["id"], index)
+    id: ids(call["id"], replyId, index)
   }))
   return {
     ...choice,

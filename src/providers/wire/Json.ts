@@ -23,8 +23,10 @@ export const parseJsonRecord = (text: string): JsonRecord | Malformed => {
 }
 
 /** The elements of an array that are objects. */
-export const jsonRecordsOf = (value: unknown): ReadonlyArray<JsonRecord> =>
-  Array.isArray(value) ? value.filter(isJsonRecord) : []
+export const jsonRecordsOf = (value: unknown): ReadonlyArray<JsonRecord> => {
+  if (!Array.isArray(value)) return []
+  return value.every(isJsonRecord) ? value : value.filter(isJsonRecord)
+}
 
 export const stringOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 

@@ -7,6 +7,8 @@ import { type JsonRecord } from "./Json.ts"
 
 /** As `JSON.stringify`, in the client's text where it is known. */
 export const sentJson = (members: JsonRecord): CallBody => {
+  const texts = textsIn(members)
+  if (texts === null) return JSON.stringify(members)
   const pieces: Array<Buffer> = []
   let text = "{"
   let separator = ""
@@ -15,15 +17,24 @@ export const sentJson = (members: JsonRecord): CallBody => {
     if (value === undefined) continue
     text += `${separator}${JSON.stringify(name)}:`
     separator = ","
-    const own = takeText(value)
+    const own = texts.get(name)
     if (own === undefined) text += JSON.stringify(value)
     else {
       pieces.push(Buffer.from(text), own)
       text = ""
     }
   }
-  text += "}"
-  return pieces.length === 0 ? text : Buffer.concat([...pieces, Buffer.from(text)])
+  return Buffer.concat([...pieces, Buffer.from(`${text}}`)])
+}
+
+/** The texts of members, by name; null: none has one. */
+const textsIn = (members: JsonRecord): ReadonlyMap<string, Buffer> | null => {
+  let texts: Map<string, Buffer> | null = null
+  for (const name in members) {
+    const own = takeText(members[name])
+    if (own !== undefined) texts = (texts ?? new Map<string, Buffer>()).set(name, own)
+  }
+  return texts
 }
 
 /** `values` where they are the entries of `list`, or `list`, so that it keeps its text. */

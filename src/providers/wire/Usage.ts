@@ -9,6 +9,7 @@ import {
   isCallClass,
   isStandardTier,
   mapClasses,
+  noClasses,
   type RareClass
 } from "../../domain/pricing/UsageClass.ts"
 import { MAX_COUNT, stringOf } from "./Json.ts"
@@ -44,11 +45,13 @@ export const reportedUsage = ({
     promptTokens: prompt,
     completionTokens: completion,
     cachedTokens: Math.min(cached, prompt),
-    ...(reasoning === 0 ? {} : { reasoningTokens: Math.min(reasoning, completion) }),
-    ...(Object.keys(used).length === 0 ? {} : { rare: used }),
-    ...(serviceTier === null ? {} : { serviceTier })
+    ...(reasoning === 0 ? none : { reasoningTokens: Math.min(reasoning, completion) }),
+    ...(used === noClasses ? none : { rare: used }),
+    ...(serviceTier === null ? none : { serviceTier })
   }
 }
+
+const none = {}
 
 const LONGEST_TIER = 32
 
