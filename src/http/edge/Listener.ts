@@ -76,7 +76,7 @@ export class Listener extends Context.Service<
           if (isLeaving) response.setHeader("connection", "close")
           // The response is complete. Node now destroys the socket when the client reads nothing
           // for this long.
-          response.once("prefinish", () => {
+          response.on("prefinish", () => {
             if (socket.writableLength === 0) return
             socket.setTimeout(stalledReaderMs)
             // Runs before Node sets the keep-alive timeout of the connection.

@@ -10,10 +10,12 @@ import { addFinalizer } from "../../domain/OnClose.ts"
 type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
 
 interface Running<E> {
-  readonly app: App<E>
   readonly scope: Scope.Closeable
   requests: number
   retired: boolean
+  /** A request ended. */
+  readonly ended: () => Effect.Effect<void>
+  readonly use: () => App<E>
 }
 
 export interface Swappable<E> {
@@ -29,7 +31,16 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
   const start = Effect.fnUntraced(function* <Failure>(build: Effect.Effect<App<E>, Failure, Scope.Scope>) {
     const scope = yield* Scope.fork(parent)
     const app = yield* Effect.onError(Scope.provide(build, scope), (cause) => Scope.close(scope, Exit.failCause(cause)))
-    const running: Running<E> = { app, scope, requests: 0, retired: false }
+    const running: Running<E> = {
+      scope,
+      requests: 0,
+      retired: false,
+      ended: () => {
+        running.requests--
+        return running.retired ? takeDownIfDone(running) : Effect.void
+      },
+      use: () => app
+    }
     return running
   })
 
@@ -44,11 +55,7 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
     const running = current
     running.requests++
     // The request's scope closes after its response was sent, streams included.
-    const counted = addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), () => {
-      running.requests--
-      return running.retired ? takeDownIfDone(running) : Effect.void
-    })
-    return Effect.flatMapEager(counted, () => running.app)
+    return Effect.flatMapEager(addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), running.ended), running.use)
   })
 
   const swap = Effect.fnUntraced(function* <Failure>(build: Effect.Effect<App<E>, Failure, Scope.Scope>) {
