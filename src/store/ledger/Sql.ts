@@ -1,14 +1,14 @@
 /**
  * The ledger in Postgres. Reserve, extend, settle, replay and void are written in groups
- * (WriteBatcher.ts). Each group is one call of `ledger_write` (migrations/0001): one round trip,
- * one transaction. A group of one entry is first tried with a cheaper function, which decides the
- * common case (migrations/0007). Concurrent processes are serialised by the row lock of a key and
- * month's counter, never by the result of an earlier statement.
+ * (sql/WriteBatcher.ts). Each group is one call of `ledger_write` (migrations/0001): one round
+ * trip, one transaction. A group of one entry is first tried with a cheaper function, which decides
+ * the common case (migrations/0007). Concurrent processes are serialised by the row lock of a key
+ * and month's counter, never by the result of an earlier statement.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer } from "effect"
 import { type SqlError } from "effect/sql/SqlError"
-import { makeWriteBatcher } from "./WriteBatcher.ts"
+import { makeWriteBatcher } from "../sql/WriteBatcher.ts"
 import { type Balance, Ledger, type ReserveResult } from "./Ledger.ts"
 import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreSql.ts"

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { makeWriteBatcher } from "../../../src/store/ledger/WriteBatcher.ts"
+import { makeWriteBatcher } from "../../../src/store/sql/WriteBatcher.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 interface Group {
