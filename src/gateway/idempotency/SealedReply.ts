@@ -3,7 +3,7 @@
  * secret keys the fingerprint that tells a retry from another request, so that a prompt cannot be
  * guessed from its hash.
  */
-import { createHmac, hash, type Hmac } from "node:crypto"
+import { createHmac, createSecretKey, hash, type Hmac } from "node:crypto"
 import { Effect, type Redacted } from "effect"
 import { KEY_BYTES, keyMaterial, makeSealing, type Sealing } from "../Sealing.ts"
 
@@ -31,7 +31,7 @@ export const sealOf = (
   Effect.suspend(() => {
     const id = hash("sha256", `${keyId}\n${name}`, "hex")
     const material = keyMaterial(secret, id, FORM, KEY_BYTES * 2)
-    const hmac = createHmac("sha256", material.subarray(KEY_BYTES))
+    const hmac = createHmac("sha256", createSecretKey(material.subarray(KEY_BYTES)))
     return Effect.map(feed(hmac), (): Seal => {
       const fingerprint = hmac.digest("hex")
       const { close, open } = makeSealing(material.subarray(0, KEY_BYTES), fingerprint)

@@ -6,7 +6,7 @@ const sealOf = (keyId: string, name: string, secret: Redacted.Redacted, request:
   Effect.runSync(sealFor(keyId, name, secret, (hash) => Effect.sync(() => void hash.update(request))))
 
 const secret = Redacted.make("tg-0123456789abcdef-secret")
-const reply = `{"text":"${"words that nobody may read ".repeat(40)}"}`
+const reply = `{"text":"${"words that nobody may read ".repeat(80)}"}`
 
 it.effect("a sealed reply opens with the same secret and shows nothing of its content", () =>
   Effect.gen(function* () {
