@@ -17,6 +17,7 @@ import * as operations from "../migrations/0005_operations.ts"
 import * as outages from "../migrations/0006_outages.ts"
 import * as singleEntries from "../migrations/0007_single_entries.ts"
 import * as sealedKeys from "../migrations/0008_sealed_keys.ts"
+import * as groupedKeys from "../migrations/0009_grouped_keys.ts"
 import { type MigrationFacts } from "./MigrationFacts.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
@@ -114,7 +115,8 @@ export const released: Readonly<Record<string, Migration>> = {
   "0005_operations": { run: operations.default, facts: operations.facts },
   "0006_outages": { run: outages.default, facts: outages.facts },
   "0007_single_entries": { run: singleEntries.default, facts: singleEntries.facts },
-  "0008_sealed_keys": { run: sealedKeys.default, facts: sealedKeys.facts }
+  "0008_sealed_keys": { run: sealedKeys.default, facts: sealedKeys.facts },
+  "0009_grouped_keys": { run: groupedKeys.default, facts: groupedKeys.facts }
 }
 
 /** Migrates the database to the newest version. */

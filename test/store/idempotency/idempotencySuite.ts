@@ -98,6 +98,54 @@ export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): v
       })
     )
 
+    it.effect("writes claims, completions and releases that come at once, each as if it were alone", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const [fresh, held, ended] = [claimOf(), claimOf(), claimOf()]
+        const [lost, expired, taken, leased] = [claimOf(), claimOf(), claimOf(), claimOf()]
+        yield* Effect.forEach([held, ended, lost, expired, taken, leased], store.claim, { concurrency: "unbounded" })
+        yield* store.complete(ended, reply, T0 + DAY)
+        yield* store.complete(expired, reply, T0 + 10)
+        const results = yield* Effect.all(
+          [
+            store.claim(fresh),
+            store.complete(held, reply, T0 + DAY),
+            store.claim({ ...ended, holder: "gen_2" }),
+            store.release(lost),
+            store.claim({ ...expired, holder: "gen_2", nowMs: T0 + 10 }),
+            store.release({ ...taken, holder: "gen_2" }),
+            store.claim({ ...leased, holder: "gen_2", nowMs: leased.leaseUntilMs - 1 })
+          ],
+          { concurrency: "unbounded" }
+        )
+        const tags = results.map((result) => (result === undefined ? null : result._tag))
+        assert.deepStrictEqual(tags, ["Claimed", null, "Completed", null, "Claimed", null, "Running"])
+        const after = yield* Effect.forEach([fresh, held, ended, lost, expired, taken, leased], (one) =>
+          tagOf({ ...one, holder: "gen_3" })
+        )
+        assert.deepStrictEqual(after, ["Running", "Completed", "Completed", "Claimed", "Running", "Running", "Running"])
+      })
+    )
+
+    it.effect("stores and replays many long replies at once", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const long = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251)
+        const claims = Array.from({ length: 20 }, () => claimOf())
+        yield* Effect.forEach(claims, store.claim, { concurrency: "unbounded" })
+        yield* Effect.forEach(claims, (one) => store.complete(one, long, T0 + DAY), { concurrency: "unbounded" })
+        const found = yield* Effect.forEach(claims, (one) => store.claim({ ...one, holder: "gen_late" }), {
+          concurrency: "unbounded"
+        })
+        for (const [at, result] of found.entries()) {
+          assert.strictEqual(result._tag, "Completed")
+          if (result._tag !== "Completed") continue
+          assert.strictEqual(result.fingerprint, claims[at]?.fingerprint)
+          assert.isTrue(Buffer.from(long).equals(result.reply))
+        }
+      })
+    )
+
     it.effect("deletes expired keys, up to a limit per call", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
