@@ -87,11 +87,16 @@ export type PlanOptions = Partial<Omit<RequestPlan<ChatRequest>, "caller">> & {
   readonly promptTokens?: number
 }
 
-/** A prompt of `tokens` that are known to be at most `most`. `counts`: how often it was counted. */
-export const boundedPrompt = (tokens: number, most: number) => {
+/**
+ * A prompt of `tokens` that are known to be at most `rough`, and with a closer look at most `most`.
+ * `counts`: how often it was counted.
+ */
+export const boundedPrompt = (tokens: number, most: number, rough = most) => {
   let counts = 0
   const count = () => Effect.sync(() => (counts++, tokens))
-  return { prompt: new PromptTokens(0, { fewest: 1, likely: Math.ceil(most / 2), most }, count), counts: () => counts }
+  const bound = { fewest: 1, likely: Math.ceil(most / 2), most }
+  const prompt = new PromptTokens(0, { ...bound, most: rough }, rough > most, { bound: () => bound, count })
+  return { prompt, counts: () => counts }
 }
 
 /** A frozen plan for ten prompt tokens, at the epoch. */

@@ -1,8 +1,8 @@
 /**
  * Counts values, members per object and depth of a JSON text while its bytes arrive, so that a body
  * that would block the process is refused before it is parsed. It also detects numbers with more
- * digits than a double keeps, and notes where the long members of the outermost object are. It does
- * not check whether the text is valid JSON.
+ * digits than a double keeps and numbers with an exponent, and notes where the long members of the
+ * outermost object are. It does not check whether the text is valid JSON.
  */
 import { MAX_DEPTH } from "./Json.ts"
 
@@ -43,6 +43,8 @@ const COMMA = 0x2c
 const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
+const LOWER_E = 0x65
+const TO_LOWER = 0x20
 const OPEN_LIST = 0x5b
 const BACKSLASH = 0x5c
 const CLOSE_LIST = 0x5d
@@ -60,6 +62,7 @@ export class JsonShape {
   /** Digits of the current number; negative after its decimal point. */
   #digits = 0
   #mostValues = MAX_VALUES
+  #hasExponent = false
   /** The bytes before the current chunk. */
   #before = 0
   /** Of the outermost object: its last string, and the list or object that is open in it. */
@@ -84,6 +87,11 @@ export class JsonShape {
     return this.#mostValues === MAX_EXACT_VALUES
   }
 
+  /** Whether a number outside of strings has an exponent. */
+  get hasExponent(): boolean {
+    return this.#hasExponent
+  }
+
   /** Reads the next bytes. Returns the limit that is exceeded, or null. */
   take(bytes: Uint8Array): Excess | null {
     let at = 0
@@ -97,6 +105,7 @@ export class JsonShape {
         if (++this.#digits === LONG_DIGITS) this.#mostValues = MAX_EXACT_VALUES
         continue
       }
+      if ((byte | TO_LOWER) === LOWER_E && this.#digits !== 0) this.#hasExponent = true
       this.#digits = byte === POINT ? BEHIND_POINT : 0
       switch (byte) {
         case QUOTE:

@@ -5,7 +5,7 @@
  * another object, so it has none either.
  *
  * The text is given once and then forgotten, so that a request does not keep its body while it is
- * answered. The value is written anew for a further call.
+ * answered. The value is written anew for a further call. The length of the text stays known.
  */
 import { type LongMember } from "./JsonShape.ts"
 
@@ -19,34 +19,46 @@ export const takeText = (value: unknown): Buffer | undefined => {
   return text
 }
 
+const lengths = new WeakMap<object, number>()
+
+/**
+ * The bytes of a value's text, of which `JSON.stringify` writes at most as many; undefined if they
+ * are not known.
+ */
+export const sentBytes = (value: object): number | undefined => lengths.get(value)
+
 /** What is known of a body's text. */
 export interface SentBody {
   readonly bytes: Buffer
   readonly longMembers: ReadonlyArray<LongMember>
   /** The number of members of the outermost object, with those whose name comes again. */
   readonly members: number
+  /** A number has an exponent: written anew, it may be longer. */
+  readonly hasExponent: boolean
 }
 
 /** More commas and brackets take a millisecond to compare. */
 const MOST_MARKS = 20_000
 
 /**
- * Keeps the texts of the long members of `decoded`. `parsed`: what `JSON.parse` made of the body.
- * `isPlain`: whether decoding leaves a member as it is.
+ * Keeps the texts of the long members of `decoded`, and their lengths and its own. `parsed`: what
+ * `JSON.parse` made of the body. `isPlain`: whether decoding leaves a member as it is.
  */
 export const keepTexts = (
-  { bytes, longMembers, members }: SentBody,
+  { bytes, hasExponent, longMembers, members }: SentBody,
   parsed: unknown,
   decoded: unknown,
   isPlain: (name: string) => boolean
 ): void => {
   if (!isMembers(parsed) || !isMembers(decoded) || Object.keys(parsed).length !== members) return
+  if (!hasExponent) lengths.set(decoded, bytes.length)
   for (const { from, marks, nameFrom, nameTo, to } of longMembers) {
     const name = bytes.toString("utf8", nameFrom, nameTo)
     if (marks > MOST_MARKS || !isPlain(name)) continue
     const value = decoded[name]
-    if (typeof value === "object" && value !== null && marksOf(parsed[name]) === marks)
-      texts.set(value, bytes.subarray(from, to))
+    if (typeof value !== "object" || value === null || marksOf(parsed[name]) !== marks) continue
+    texts.set(value, bytes.subarray(from, to))
+    if (!hasExponent) lengths.set(value, to - from)
   }
 }
 

@@ -8,6 +8,7 @@
 import { Clock, Effect } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type NanoUsd } from "../../domain/pricing/Money.ts"
+import { ROUGH_SHARE } from "../../domain/PromptTokens.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"
@@ -118,8 +119,13 @@ export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
   const reserveBound = (request: MeteredRequest): Effect.Effect<Reserved | null, GatewayError> => {
     const { caller, month, prompt } = request.plan
     if (prompt.isCounted || scarce.get(caller.key.id) === month) return Effect.succeed(null)
-    const ample = Math.floor(capOf(request) * AMPLE_SHARE)
-    return Effect.map(tryReserve(request, wantedBy(request.plan, markup), ample), (first) => {
+    const cap = capOf(request)
+    let wanted = wantedBy(request.plan, markup)
+    if (prompt.isRough && wanted.amountNano > cap * ROUGH_SHARE) {
+      prompt.bound()
+      wanted = wantedBy(request.plan, markup)
+    }
+    return Effect.map(tryReserve(request, wanted, Math.floor(cap * AMPLE_SHARE)), (first) => {
       if (first._tag === "Reserved") return first
       if (scarce.size >= MOST_SCARCE) scarce.clear()
       scarce.set(caller.key.id, month)

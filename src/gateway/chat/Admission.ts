@@ -13,7 +13,7 @@ import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Arrival, isAmple, mostTokens, Policy } from "./Policy.ts"
 import { type PromptTokens } from "../../domain/PromptTokens.ts"
-import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
+import { type PromptSource, TokenCounter } from "../tokens/TokenCounter.ts"
 
 /** An admitted request, with its prompt. `tokens`: those that the rate limit took for it. */
 export interface Admitted extends Arrival {
@@ -27,7 +27,7 @@ export interface AdmissionQuery {
   /** Receives what remains of the limits. */
   readonly note: Note
   /** Called again if the prompt has to be counted. */
-  readonly prompt: () => PromptTexts
+  readonly prompt: PromptSource
   /** The request's. It holds the concurrency slot. */
   readonly scope: Scope.Scope
 }
@@ -43,7 +43,7 @@ export class Admission extends Context.Service<
      */
     readonly admitUnread: (
       asking: Omit<AdmissionQuery, "prompt">
-    ) => Effect.Effect<(prompt: () => PromptTexts) => Effect.Effect<Admitted, GatewayError>, GatewayError>
+    ) => Effect.Effect<(prompt: PromptSource) => Effect.Effect<Admitted, GatewayError>, GatewayError>
     /**
      * The same for a preview, which takes a request but no tokens of the minute's limit. The prompt
      * is counted, because the count is shown.
@@ -73,7 +73,9 @@ export class Admission extends Context.Service<
         admit: ({ caller, note, prompt: texts, scope, trace }) => {
           const startedAtMs = clock.currentTimeMillisUnsafe()
           const prompt = tokenCounter.promptOf(caller.key.id, texts)
-          const tokens = prompt.most <= mostTokens(caller) ? prompt.most : 0
+          const allowed = mostTokens(caller)
+          const most = prompt.mostOf(allowed)
+          const tokens = most <= allowed ? most : 0
           const isBound = !prompt.isCounted
           const generationId = ids.next("gen", startedAtMs)
           const arrival: Arrival = { generationId, caller, trace, note, tokens, isBound, scope }
@@ -89,10 +91,10 @@ export class Admission extends Context.Service<
         admitUnread: (asking) => {
           const startedAtMs = clock.currentTimeMillisUnsafe()
           const arrival: Arrival = { ...asking, generationId: ids.next("gen", startedAtMs), tokens: 0 }
-          return Effect.mapEager(policy.rateLimit(arrival), ({ left }) => (texts: () => PromptTexts) => {
+          return Effect.mapEager(policy.rateLimit(arrival), ({ left }) => (texts: PromptSource) => {
             const prompt = tokenCounter.promptOf(asking.caller.key.id, texts)
             const admitted: Admitted = { ...arrival, startedAtMs, prompt }
-            return prompt.most <= left.tokens.remaining
+            return prompt.mostOf(left.tokens.remaining) <= left.tokens.remaining
               ? Effect.succeed(admitted)
               : Effect.as(counted(asking.caller, prompt, left), admitted)
           })

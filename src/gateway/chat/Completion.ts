@@ -85,7 +85,7 @@ export class Completion extends Context.Service<
           trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
           return withScope((scope) =>
             Effect.flatMapEager(
-              admission.admit({ caller, note, trace, scope, prompt: () => chatTexts(request) }),
+              admission.admit({ caller, note, trace, scope, prompt: (isRough) => chatTexts(request, isRough) }),
               (arrived) => admitted(query, arrived)
             )
           )
@@ -98,7 +98,7 @@ export class Completion extends Context.Service<
               Effect.flatMap(read, (query) => {
                 trace?.belongsTo(sessionIdOf({ request: query.request, sessionId: query.sessionId ?? null }))
                 return Effect.flatMap(
-                  bound(() => chatTexts(query.request)),
+                  bound((isRough) => chatTexts(query.request, isRough)),
                   (arrived) => admitted(query, arrived)
                 )
               })

@@ -85,8 +85,8 @@ export class Planner extends Context.Service<
     readonly resolve: (name: string, key: KeyRecord) => Result.Result<Model, GatewayError>
     readonly aliases: Aliases
     /**
-     * Counts the prompt if its bound does not decide the route. If it need not, the plan is made as
-     * this is called.
+     * Bounds the prompt closely if its length does not decide the route, and counts it if that
+     * bound does not either. If it need not, the plan is made as this is called.
      */
     readonly begin: <Request>(
       input: PlanInput<Request>,
@@ -215,11 +215,12 @@ export class Planner extends Context.Service<
 
         const counted = (input: PlanInput<unknown>, roll: number): Effect.Effect<Route> => {
           const found = route(input, roll)
-          const { excluded, ranked } = found
-          const inputAt = (promptTokens: number) => inputOf(input, ranked, promptTokens)
-          return !input.prompt.isCounted && isOpen(ranked, excluded, input.prompt, inputAt)
-            ? Effect.map(input.prompt.count(), () => route(input, roll))
-            : Effect.succeed(found)
+          const { prompt } = input
+          const inputAt = (promptTokens: number) => inputOf(input, found.ranked, promptTokens)
+          if (prompt.isCounted || !isOpen(found.ranked, found.excluded, prompt, inputAt)) return Effect.succeed(found)
+          if (!prompt.isRough) return Effect.map(prompt.count(), () => route(input, roll))
+          prompt.bound()
+          return counted(input, roll)
         }
 
         const begin: Planner["Service"]["begin"] = (input, admitted) =>

@@ -81,7 +81,7 @@ export class RoutePreview extends Context.Service<
         const stats = yield* ProviderStats
 
         const of = Effect.fnUntraced(function* ({ caller, note, request }: PreviewQuery) {
-          const prompt = yield* admission.preview({ caller, note, prompt: () => chatTexts(request) })
+          const prompt = yield* admission.preview({ caller, note, prompt: (isRough) => chatTexts(request, isRough) })
           const promptTokens = prompt.most
           if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
           const intent = chatPlanInput({ request, caller }, options.modelsFallback, prompt)

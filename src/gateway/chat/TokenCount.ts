@@ -62,7 +62,7 @@ export class TokenCount extends Context.Service<
       })
 
       const of = Effect.fnUntraced(function* ({ caller, native, note, request }: CountQuery) {
-        const prompt = yield* admission.preview({ caller, note, prompt: () => chatTexts(request) })
+        const prompt = yield* admission.preview({ caller, note, prompt: (isRough) => chatTexts(request, isRough) })
         const own = prompt.most
         const input = chatPlanInput({ request, caller, native }, [], prompt)
         const startedAtMs = yield* Clock.currentTimeMillis

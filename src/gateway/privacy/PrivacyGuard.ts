@@ -92,7 +92,7 @@ export class PrivacyGuard extends Context.Service<
 
         const guarded = <Request extends Members>(
           plan: RequestPlan<Request>,
-          textsIn: (request: Request) => PromptTexts
+          textsIn: (request: Request, isRough?: boolean) => PromptTexts
         ): Effect.Effect<Guarded<Request>> => {
           const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
@@ -106,7 +106,7 @@ export class PrivacyGuard extends Context.Service<
             if (result.placeholders.isEmpty) return Effect.succeed({ ...untouched, plan, isClear: searchesAll })
             const request = result.value
             const { placeholders } = result
-            const prompt = tokenCounter.promptOf(plan.caller.key.id, () => textsIn(request))
+            const prompt = tokenCounter.promptOf(plan.caller.key.id, (isRough) => textsIn(request, isRough))
             // What needed the count of the request needs that of the masked one.
             return Effect.map(plan.prompt.isCounted ? prompt.count() : Effect.void, () => ({
               plan: {

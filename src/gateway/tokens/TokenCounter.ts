@@ -1,7 +1,8 @@
 /**
- * Counts the tokens of prompts without blocking the process. A prompt is bounded at once, and
- * counted only if something needs the count: in turns with other prompts, and only as far as the
- * caller needs. The tokenizer's tables are loaded before the first count.
+ * Counts the tokens of prompts without blocking the process. A prompt is bounded by its bytes at
+ * once, more closely if its bytes do not decide, and counted only if something needs the count: in
+ * turns with other prompts, and only as far as the caller needs. The tokenizer's tables are loaded
+ * before the first count.
  *
  * Counts are cached, because a conversation is sent whole with each turn, and an application sends
  * the same instructions each time. The cache holds digests instead of texts, and is separate per
@@ -10,8 +11,8 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
 import { TURN_NANOS } from "../../domain/Turns.ts"
-import { type PromptBound, PromptTokens } from "../../domain/PromptTokens.ts"
-import { boundOf, type TokenBound } from "./TokenBound.ts"
+import { PromptTokens } from "../../domain/PromptTokens.ts"
+import { boundOfPrompt, READ_CHARACTERS, roughBoundOf } from "./PromptBounds.ts"
 import { countSlice, type CountText, loadTables, nextSlice } from "./Tokens.ts"
 
 /** In characters. Counting a shorter text is as fast as the look-up. */
@@ -25,15 +26,6 @@ const LONG_CHARACTERS = 128
 const HUGE_CHARACTERS = 524_288
 export const MAX_CACHED = 20_000
 
-/**
- * Most characters of a prompt that are looked at for its bound, which takes some milliseconds. The
- * other texts have at most as many tokens as bytes.
- */
-const BOUND_CHARACTERS = 262_144
-/** An estimate. */
-const UNSEEN_CHARACTERS_PER_TOKEN = 3
-/** The longest token. */
-const CHARACTERS_PER_TOKEN = 128
 /** Most characters counted in one turn. */
 export const TURN_CHARACTERS = 16_384
 /**
@@ -48,7 +40,14 @@ export interface PromptTexts {
   readonly flat: number
   readonly texts: ReadonlyArray<string>
   readonly characters: number
+  /** The length of a further text, which is not needed for a rough bound. */
+  readonly unread?: number
+  /** The bytes of the body, which has all of the texts; undefined if they are not known. */
+  readonly bytes?: number | undefined
 }
+
+/** Reads a request for its texts. `isRough`: those that a rough bound needs. */
+export type PromptSource = (isRough?: boolean) => PromptTexts
 
 /** Collects the texts that a walk through a request would count. */
 export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
@@ -62,32 +61,16 @@ export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
   return { flat, texts, characters }
 }
 
-/** The bounds of a prompt, in one pass over its texts. */
-export const boundOfPrompt = ({ characters, flat, texts }: PromptTexts): PromptBound => {
-  let [most, likely] = [flat, flat]
-  let left = BOUND_CHARACTERS
-  for (const text of texts) {
-    const bound = text.length <= left ? boundOf(text) : unseen(text)
-    most += bound.most
-    likely += bound.likely
-    left -= text.length
-  }
-  return { fewest: flat + Math.floor(characters / CHARACTERS_PER_TOKEN), likely, most }
-}
-
-const unseen = (text: string): TokenBound => ({
-  most: Buffer.byteLength(text),
-  likely: Math.ceil(text.length / UNSEEN_CHARACTERS_PER_TOKEN)
-})
+const isUnread = ({ unread = 0 }: PromptTexts): boolean => unread > 0
 
 export class TokenCounter extends Context.Service<
   TokenCounter,
   {
     /**
-     * The tokens of a prompt, bounded. `texts` is called again for the count. A text that the owner
-     * sent before is not counted again.
+     * The tokens of a prompt, bounded by its bytes. `texts` is called again for a closer bound and
+     * for the count. A text that the owner sent before is not counted again.
      */
-    readonly promptOf: (owner: string, texts: () => PromptTexts) => PromptTokens
+    readonly promptOf: (owner: string, texts: PromptSource) => PromptTokens
     /**
      * The tokens of a prompt. Counting stops beyond `most`; the result is then more than `most` and
      * less than the true count.
@@ -103,11 +86,17 @@ export class TokenCounter extends Context.Service<
       /** One turn at a time, in the order of requests. */
       const turns = yield* Semaphore.make(1)
 
-      const promptOf = (owner: string, texts: () => PromptTexts): PromptTokens => {
-        const prompt = texts()
+      const promptOf: TokenCounter["Service"]["promptOf"] = (owner, texts) => {
+        const prompt = texts(true)
+        const { characters, flat } = prompt
+        const isRough = characters > READ_CHARACTERS
         // Token ids are exact.
-        if (prompt.characters === 0) return PromptTokens.counted(prompt.flat)
-        return new PromptTokens(prompt.characters, boundOfPrompt(prompt), (most) => count(owner, texts(), most))
+        if (characters === 0 && !isUnread(prompt)) return PromptTokens.counted(flat)
+        const bound = isRough ? roughBoundOf(prompt) : boundOfPrompt(isUnread(prompt) ? texts() : prompt)
+        return new PromptTokens(characters, bound, isRough, {
+          bound: () => boundOfPrompt(texts()),
+          count: (most) => count(owner, texts(), most)
+        })
       }
 
       const inTurns = (counting: Counting): Effect.Effect<number> => {

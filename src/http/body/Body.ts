@@ -245,10 +245,10 @@ class BodyRead {
 
 const bodyOf = (
   bytes: Buffer,
-  { hasLongNumber, longMembers, members }: JsonShape
+  { hasExponent, hasLongNumber, longMembers, members }: JsonShape
 ): Effect.Effect<Body, GatewayError> => {
   if (!isUtf8(bytes)) return notUtf8
-  const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, longMembers, members }
+  const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, longMembers, members, hasExponent }
   return Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber, sent })
 }
 

@@ -39,16 +39,16 @@ const gatewayOn = (script: Script, offer: Partial<ModelOffer> = {}) =>
     Layer.provideMerge(stores)
   )
 
-/** The route of a prompt with this bound, and how often it was counted. */
-const routeOf = (tokens: number, most: number) =>
+/** The route of a prompt with these bounds, and how often it was counted. */
+const routeOf = (tokens: number, most: number, rough = most) =>
   Effect.gen(function* () {
-    const { counts, prompt } = boundedPrompt(tokens, most)
+    const { counts, prompt } = boundedPrompt(tokens, most, rough)
     const caller = { key: keyWith(), limits }
     const plan = yield* (yield* Planner).begin(
       chatPlanInput({ request: requestWith(), caller }, [], prompt),
       admittedWith()
     )
-    return { counts: counts(), ranked: plan.ranked.length, error: plan.unroutable?.reason }
+    return { counts: counts(), most: prompt.most, ranked: plan.ranked.length, error: plan.unroutable?.reason }
   })
 
 it.effect("a prompt is counted for a context that its bound exceeds", () =>
@@ -60,6 +60,22 @@ it.effect("a prompt is counted for a context that its bound exceeds", () =>
     assert.deepInclude(error, { _tag: "ContextLengthExceeded", promptTokens: 1_001, contextLength: 1_000 })
   }).pipe(Effect.provide(gatewayOn({ reply: saying("Hello") }, { contextLength: 1_000 })))
 )
+
+it.effect("a prompt is bounded closely for a context that its rough bound exceeds", () =>
+  Effect.gen(function* () {
+    assert.deepInclude(yield* routeOf(300, 400, 1_000), { counts: 0, most: 1_000, ranked: 1 })
+    assert.deepInclude(yield* routeOf(700, 1_000, 2_800), { counts: 0, most: 1_000, ranked: 1 })
+    assert.deepInclude(yield* routeOf(1_000, 1_400, 4_000), { counts: 1, most: 1_000, ranked: 1 })
+    assert.deepInclude(yield* routeOf(1_001, 1_400, 4_000), { counts: 1, ranked: 0 })
+  }).pipe(Effect.provide(gatewayOn({ reply: saying("Hello") }, { contextLength: 1_000 })))
+)
+
+it("of a limit, a rough bound is taken only if it is a small part", () => {
+  const { prompt } = boundedPrompt(70, 100, 400)
+  assert.strictEqual(prompt.mostOf(6_400), 400)
+  assert.strictEqual(prompt.mostOf(6_399), 100)
+  assert.deepStrictEqual([prompt.mostOf(1_000_000), prompt.isRough, prompt.isCounted], [100, false, false])
+})
 
 it.effect("a prompt is counted where its price tier is open, and for an unknown context of a million", () => {
   const pricing = {
@@ -107,14 +123,19 @@ const text = "A road is paid for at its gate, by everyone who takes it. ".repeat
 const request = requestWith({ messages: [{ role: "user", content: text }] })
 const exact = countPrompt(request)
 
-const asked = (more: Partial<typeof request> = {}, native?: NativeRequest, tokensPerMinute = limits.tokensPerMinute) =>
+const asked = (
+  more: Partial<typeof request> = {},
+  native?: NativeRequest,
+  tokensPerMinute = limits.tokensPerMinute,
+  monthlyBudgetNano = 1_000_000_000
+) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { metadata, note } = new MetadataRecorder()
       const completed = yield* (yield* Completion).run({
         request: { ...request, ...more },
         caller: {
-          key: keyWith({ monthlyBudgetNano: 1_000_000_000 }),
+          key: keyWith({ monthlyBudgetNano }),
           limits: { ...limits, tokensPerMinute }
         },
         cacheControl: "no-store",
@@ -146,6 +167,20 @@ it.effect.each([
     const { tokens } = yield* asked({}, undefined, tokensPerMinute)
     // What the provider reported replaces what was taken.
     assert.deepInclude(tokens, { limit: tokensPerMinute, remaining: tokensPerMinute - 15 })
+  }).pipe(Effect.provide(gatewayOn({ reply: saying("Hello") })))
+)
+
+it.effect("a rough bound is reserved of a large cap, and a closer one of a small cap", () =>
+  Effect.gen(function* () {
+    const promptOf = (cap: number) =>
+      Effect.map(
+        asked({ max_tokens: 1 }, undefined, limits.tokensPerMinute, cap),
+        // 1,000 nano-USD a token, and 2,000 for the answer.
+        ({ generation }) => (generation.reservation.reservedNano - 2_000) / 1_000
+      )
+    const bytes = text.length + 6
+    assert.strictEqual(yield* promptOf(16 * (bytes + 2) * 1_000), bytes)
+    assert.strictEqual(yield* promptOf(16 * (bytes + 2) * 1_000 - 1), boundOf(text).most + 6)
   }).pipe(Effect.provide(gatewayOn({ reply: saying("Hello") })))
 )
 

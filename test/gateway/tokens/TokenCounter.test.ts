@@ -2,7 +2,6 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { beforeAll } from "vitest"
 import {
-  boundOfPrompt,
   Counting,
   CountMemory,
   MAX_CACHED,
@@ -11,8 +10,10 @@ import {
   textsOf,
   TURN_CHARACTERS
 } from "../../../src/gateway/tokens/TokenCounter.ts"
+import { boundOfPrompt } from "../../../src/gateway/tokens/PromptBounds.ts"
 import { chatTexts, embeddingTexts } from "../../../src/gateway/tokens/RequestTexts.ts"
 import { countPrompt, countText, loadTables } from "../../../src/gateway/tokens/Tokens.ts"
+import { chatPayload, receivedAs } from "../../support/receivedBody.ts"
 import { requestWith } from "../plans.ts"
 
 beforeAll(() => Effect.runPromise(loadTables))
@@ -120,6 +121,81 @@ it.effect("a short prompt never has more tokens than its bound, with its message
       const prompt = counts.promptOf("a", () => chatTexts(request))
       const exact = countPrompt(request)
       assert.isTrue(prompt.fewest <= exact && exact <= prompt.most, JSON.stringify(request.messages))
+    }
+  }).pipe(Effect.provide(TokenCounter.layer))
+)
+
+/** Texts as long prompts hold them, some with as many tokens as bytes. */
+const longTexts = [
+  ...texts,
+  "\u{2f000}".repeat(700),
+  "\ud83d".repeat(900),
+  "\u0001\u0002".repeat(600),
+  '"\\/\n'.repeat(500),
+  "東京都渋谷区".repeat(200),
+  "🙂".repeat(800)
+]
+const escaped = (text: string) =>
+  text.replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+it.effect("a long prompt never has more tokens than its bytes, however its body is written", () =>
+  Effect.gen(function* () {
+    const counts = yield* TokenCounter
+    let state = 7
+    const next = (below: number) => ((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 9) % below
+    const of = <A>(list: ReadonlyArray<A>): A => list[next(list.length)] as A
+    for (let round = 0; round < 40; round++) {
+      const call = (at: number) => ({
+        id: `call_${at}`,
+        type: "function",
+        function: { name: of(names), arguments: JSON.stringify({ path: of(longTexts) }) }
+      })
+      const messages = Array.from({ length: 2 + next(5) }, (_, at) =>
+        of([
+          { role: "user", content: of(longTexts) },
+          { role: "user", content: [{ type: "text", text: of(longTexts) }], name: of(names) },
+          { role: "assistant", content: null, tool_calls: [call(at)] },
+          { role: "assistant", content: of(longTexts), reasoning: of(longTexts), reasoning_content: "the same" }
+        ])
+      )
+      const parameters = { type: "object", properties: { path: { type: "string", description: of(longTexts) } } }
+      const tools = Array.from({ length: 1 + next(4) }, () => ({
+        type: "function",
+        function: { name: of(names), description: of(longTexts), parameters }
+      }))
+      const body = { model: "test/small", messages, ...of([{}, { tools }, { tools }]) }
+      // Numbers with an exponent are longer when they are written anew.
+      const numbers = of(["", `,"numbers":[${"1e20,".repeat(9_000)}1]`])
+      const json = of([JSON.stringify, (value: unknown) => escaped(JSON.stringify(value))])(body)
+      const request = yield* receivedAs(chatPayload, `${json.slice(0, -1)}${numbers}}`)
+      const exact = countPrompt(request)
+      const prompt = counts.promptOf("a", (isRough) => chatTexts(request, isRough))
+      assert.isTrue(prompt.fewest <= exact && exact <= prompt.most, json)
+      prompt.bound()
+      assert.isTrue(prompt.fewest <= exact && exact <= prompt.most && !prompt.isRough, json)
+    }
+  }).pipe(Effect.provide(TokenCounter.layer))
+)
+
+it.effect("of a long prompt the estimate is near the count, and images do not make its bound", () =>
+  Effect.gen(function* () {
+    const counts = yield* TokenCounter
+    const tool = { type: "function", function: { name: "find", description: texts[1] } }
+    const bodyWith = (content: unknown) =>
+      JSON.stringify({
+        model: "test/small",
+        messages: [{ role: "user", content }],
+        tools: Array.from({ length: 9 }, () => tool)
+      })
+    const prose = texts[1]?.repeat(20) ?? ""
+    const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(90_000)}` } }
+    for (const content of [prose, [{ type: "text", text: prose }, image]]) {
+      const request = yield* receivedAs(chatPayload, bodyWith(content))
+      const exact = countPrompt(request)
+      const prompt = counts.promptOf("a", (isRough) => chatTexts(request, isRough))
+      assert.isTrue(prompt.isRough)
+      assert.isAtMost(Math.abs(prompt.likely / exact - 1), 0.25)
+      assert.isAtMost(prompt.most / exact, 5)
     }
   }).pipe(Effect.provide(TokenCounter.layer))
 )
