@@ -20,6 +20,7 @@ import {
   InvalidRequest,
   Overloaded
 } from "../../domain/Errors.ts"
+import { narrowJson } from "./NarrowJson.ts"
 import { Load, type LoadLimits, type Share } from "../../gateway/process/Load.ts"
 import { type Excess, JsonShape } from "../../domain/json/JsonShape.ts"
 import { type SentBody } from "../../domain/json/SentText.ts"
@@ -36,7 +37,10 @@ type Request = HttpServerRequest.HttpServerRequest
 type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 
 export interface BodyText {
+  /** The JSON. Its characters may be written in another way than in the body. */
   readonly text: string
+  /** The body as it came, if the text is written in another way. */
+  readonly bytes?: Buffer | undefined
   /** A number in the JSON has more digits than a double keeps. */
   readonly hasLongNumber: boolean
   /** The body as it came, if a long part of it may be sent on so. */
@@ -249,8 +253,16 @@ const bodyOf = (
 ): Effect.Effect<Body, GatewayError> => {
   if (!isUtf8(bytes)) return notUtf8
   const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, longMembers, members, hasExponent }
-  return Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber, sent })
+  const narrow = narrowJson(bytes)
+  return Effect.succeed(
+    narrow === null
+      ? { _tag: "Text", text: textOf(bytes), hasLongNumber, sent }
+      : { _tag: "Text", text: narrow, bytes, hasLongNumber, sent }
+  )
 }
+
+/** The text of a body as its client wrote it. */
+export const ownText = ({ bytes, text }: BodyText): string => (bytes === undefined ? text : textOf(bytes))
 
 /** Decodes UTF-8, and removes a byte order mark. */
 const textOf = (bytes: Buffer): string => {

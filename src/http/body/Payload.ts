@@ -9,7 +9,7 @@ import { type ValidationError } from "../../api/Failure.ts"
 import { parseExactly, parseJson } from "../../domain/json/Json.ts"
 import { keepTexts } from "../../domain/json/SentText.ts"
 import { makeTurns } from "../../domain/Turns.ts"
-import { type BodyText } from "./Body.ts"
+import { type BodyText, ownText } from "./Body.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { validationResponse } from "../errors/ErrorResponse.ts"
 import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
@@ -62,7 +62,7 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       // Joining the body took a turn.
       yield* turns.next
       const value = valueOf(body)
-      if (value === undefined) return yield* Effect.fail([jsonFault(body.text)])
+      if (value === undefined) return yield* Effect.fail([jsonFault(ownText(body))])
       yield* turns.next
       const quick = body.text.length <= CHECKED_CHARACTERS ? plain?.decode(value) : undefined
       return quick === undefined ? yield* decodedInTurns(body, value) : withTexts(body, value, quick)
@@ -78,7 +78,7 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
       const isShort = body.text.length <= SHORT_CHARACTERS
       if (!isShort && !isMiddling(body)) return inTurns(body)
       const value = valueOf(body)
-      if (value === undefined) return Effect.fail([jsonFault(body.text)])
+      if (value === undefined) return Effect.fail([jsonFault(ownText(body))])
       const quick = plain?.decode(value)
       if (quick !== undefined) return Effect.succeed(withTexts(body, value, quick))
       if (!isShort) return decodedInTurns(body, value)

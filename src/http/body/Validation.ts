@@ -10,7 +10,7 @@ import { HttpApi, type HttpApiEndpoint, HttpApiError, type HttpApiGroup } from "
 import { ResponsesValidation } from "../../api/ResponsesErrors.ts"
 import { BodyBytes, Validation, type ValidationError } from "../../api/Failure.ts"
 import { parseJson } from "../../domain/json/Json.ts"
-import { BodyReader, hasBody, withText } from "./Body.ts"
+import { BodyReader, hasBody, ownText, withText } from "./Body.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { errorResponse, validationResponse } from "../errors/ErrorResponse.ts"
 import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
       if (read.success._tag === "TooComplex") {
         return validationResponse([excessFault(read.success.excess)], state)
       }
-      body = read.success.text
+      body = ownText(read.success)
       const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
       if (mistyped !== undefined) return validationResponse([mistyped], state)
       handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))

@@ -8,6 +8,7 @@ import { PrivacyPreviewRequest } from "../../../src/api/Privacy.ts"
 import { strict } from "../../../src/api/schemas/Strictness.ts"
 import { ChatRequest } from "../../../src/domain/Chat.ts"
 import { EmbeddingRequest } from "../../../src/domain/Embedding.ts"
+import { narrowJson } from "../../../src/http/body/NarrowJson.ts"
 import { makeDecode, MIDDLING_CHARACTERS, SHORT_CHARACTERS } from "../../../src/http/body/Payload.ts"
 import { plainBody } from "../../../src/http/body/PlainBody.ts"
 import { pausing } from "../../../src/http/body/PausingCodec.ts"
@@ -194,6 +195,17 @@ describe("A body", () => {
         assert.deepStrictEqual(yield* refused(text + long), yield* refused(text))
         assert.deepStrictEqual(yield* refused(text + huge), yield* refused(text))
       }
+    })
+  )
+
+  it.effect("is refused with the place in the body as it came, however it was decoded", () =>
+    Effect.gen(function* () {
+      const decode = yield* makeDecode(ChatRequest)
+      const body = `{"model":"東京","x":"${"a".repeat(2_000)}",}`
+      const bytes = Buffer.from(body)
+      const text = narrowJson(bytes) ?? assert.fail("decoded as it came")
+      const [fault] = yield* Effect.flip(decode({ text, bytes, hasLongNumber: false }))
+      assert.deepStrictEqual(fault?.loc, ["body", body.length - 1])
     })
   )
 })
