@@ -74,6 +74,7 @@ import { UsageReports } from "./gateway/billing/UsageReports.ts"
 import * as Edge from "./http/edge/Edge.ts"
 import { Listener } from "./http/edge/Listener.ts"
 import * as OperatorsPort from "./http/edge/OperatorsPort.ts"
+import { withRoom } from "./http/edge/RoomyContext.ts"
 import * as Swappable from "./http/edge/Swappable.ts"
 import { Delivery } from "./identity/Delivery.ts"
 import { IdentityProviders } from "./identity/IdentityProviders.ts"
@@ -226,7 +227,7 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
     )
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the request's span, once sampling is decided.
-  yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
+  yield* Effect.provideService(withRoom(HttpServer.serveEffect(app)), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => Effect.andThen(drain, shutdown))
   let current = started
   /** Runs on the server's own fiber, so that nothing of a request stays in the new application. */
