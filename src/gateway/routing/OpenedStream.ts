@@ -3,8 +3,8 @@
  * become a fallback. The call has its own scope under the request's. A failed attempt is aborted at
  * once; a successful one lives until the request ends or it is closed.
  */
-import { type NonEmptyReadonlyArray } from "effect/Array"
-import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
+import * as Arr from "effect/Array"
+import { Channel, Clock, Context, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { carriesToken } from "../../domain/Native.ts"
@@ -14,11 +14,11 @@ import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { type ChatCall, Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
-export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError>
+export type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError>
 
 export interface OpenedStream {
   /** Up to the first token. */
-  readonly head: NonEmptyReadonlyArray<ChatEvent>
+  readonly head: Arr.NonEmptyReadonlyArray<ChatEvent>
   /** The rest. Fails if the provider breaks off or is silent for too long. */
   readonly pull: EventPull
   /** Aborts the call. */
@@ -27,8 +27,8 @@ export interface OpenedStream {
 
 /** The whole stream: its head and the rest. */
 export const eventsOf = <E>(
-  head: NonEmptyReadonlyArray<ChatEvent>,
-  rest: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, E>
+  head: Arr.NonEmptyReadonlyArray<ChatEvent>,
+  rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, E>
 ): Stream.Stream<ChatEvent, Pull.ExcludeDone<E>> =>
   Stream.fromPull(
     Effect.sync(() => {
@@ -45,18 +45,18 @@ export const eventsOf = <E>(
  * `native`: the request in its own form, if it is sent so. `isLast`: no other provider is asked
  * after this one, so its first token has the rest of `total_ms` since the request began.
  */
-export const openStream = Effect.fnUntraced(function* (
+export const openStream = (
   provider: Provider,
   candidate: Candidate,
   { native, request }: Pick<ChatCall, "native" | "request">,
   { log, plan }: Pick<RoutedRequest, "log" | "plan">,
   isLast: boolean
-): Effect.fn.Return<OpenedStream, ProviderError, Scope.Scope> {
-  const { firstTokenMs, idleMs, totalMs } = limitsOf(candidate)
-  const restMs = isLast ? totalMs - ((yield* Clock.currentTimeMillis) - plan.startedAtMs) : 0
-  const limitMs = Math.max(firstTokenMs, restMs)
-  const scope = yield* Scope.fork(yield* Effect.scope)
-  const first = Effect.gen(function* () {
+): Effect.Effect<OpenedStream, ProviderError, Scope.Scope> =>
+  Effect.withFiber((fiber) => {
+    const { firstTokenMs, totalMs } = limitsOf(candidate)
+    const nowMs = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+    const limitMs = Math.max(firstTokenMs, isLast ? totalMs - (nowMs - plan.startedAtMs) : 0)
+    const scope = Scope.forkUnsafe(Context.getUnsafe(fiber.context, Scope.Scope))
     log.promptUsage(candidate, null)
     const promptUsage = (usage: TokenUsage) => {
       // Some servers send a zero first and the count at the end.
@@ -65,30 +65,45 @@ export const openStream = Effect.fnUntraced(function* (
     }
     const leftOut = leftOutInto(log, candidate)
     const call = { request, native, offer: candidate.offer, limitMs, leftOut, promptUsage }
-    const events = yield* Scope.provide(provider.chatStream(call), scope)
     // `Stream.toPull` would pass all services of the program to each pull again.
-    const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
-    const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
+    const pulled = Effect.flatMap(Scope.provide(provider.chatStream(call), scope), (events) =>
+      Channel.toPullScoped(Stream.toChannel(events), scope)
+    )
+    const opened = Effect.flatMap(pulled, (pull) => readHead(provider, candidate, scope, pull, []))
+    return Effect.onExitPrimitive(withCallLimit(opened, limitMs, provider, "first_token"), (exit) =>
+      exit._tag === "Failure" ? Scope.closeUnsafe(scope, exit) : undefined
+    )
+  })
+
+/** Reads on to the first token. `before`: what was read so far. */
+const readHead = (
+  provider: Provider,
+  candidate: Candidate,
+  scope: Scope.Closeable,
+  pull: EventPull,
+  before: ReadonlyArray<ChatEvent>
+): Effect.Effect<OpenedStream, ProviderError> =>
+  Pull.matchEffect(pull, {
+    onSuccess: (events) => {
+      const head = Arr.appendAll(before, events)
+      return head.some(carriesToken)
+        ? Effect.succeed({ head, pull: withinIdle(provider, candidate, pull), close: Scope.close(scope, Exit.void) })
+        : readHead(provider, candidate, scope, pull, head)
+    },
+    onFailure: Effect.failCause,
+    onDone: () =>
       Effect.fail(
         new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) })
       )
-    )
-    let head = yield* read
-    while (!head.some(carriesToken)) head = [...head, ...(yield* read)]
-    return { head, pull }
   })
-  const { head, pull } = yield* withCallLimit(first, limitMs, provider, "first_token").pipe(
-    Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
-  )
-  const rest =
-    provider.keepsLimits === true
-      ? pull
-      : Effect.timeoutOrElse(pull, {
-          duration: Duration.millis(idleMs),
-          orElse: () => Effect.fail(timedOut(provider, "idle"))
-        })
-  return { head, pull: rest, close: Scope.close(scope, Exit.void) }
-})
+
+const withinIdle = (provider: Provider, candidate: Candidate, pull: EventPull): EventPull =>
+  provider.keepsLimits === true
+    ? pull
+    : Effect.timeoutOrElse(pull, {
+        duration: Duration.millis(limitsOf(candidate).idleMs),
+        orElse: () => Effect.fail(timedOut(provider, "idle"))
+      })
 
 /** Records in the log what a call leaves out of the request. */
 export const leftOutInto = (log: AttemptLog, candidate: Candidate) => (members: ReadonlyArray<string>) =>

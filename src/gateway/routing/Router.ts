@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer, withScope } from "../../domain/OnClose.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -99,54 +99,66 @@ export class Router extends Context.Service<
             ? undefined
             : { afterMs: options.hedgeAfterMs, discard: (opened: OpenedStream) => opened.close }
 
-        const stream = Effect.fnUntraced(function* (request: RoutedRequest<ChatRequest>) {
+        /** The candidates that continue a stream that breaks off. */
+        const afterBreak = ({ plan }: RoutedRequest<ChatRequest>, { candidate, others }: Found<OpenedStream>) =>
+          options.continueStreams && others.length > 0 && isContinuable(plan) ? successors(candidate, others) : []
+
+        /** The rest of the stream, which other candidates continue if it breaks off. */
+        const continued = (
+          request: RoutedRequest<ChatRequest>,
+          { answer: opened, candidate }: Found<OpenedStream>,
+          after: Array<Candidate>,
+          scope: Scope.Scope
+        ) => {
           const { plan } = request
-          const scope = yield* Effect.scope
-          const {
-            answer: opened,
-            others,
-            ...routed
-          } = yield* route(request, {
-            make: (provider, candidate, isLast) =>
-              openStream(provider, candidate, contentOf(request, candidate), request, isLast),
-            hedge: hedging
+          return Scope.provide(
+            continueStream({
+              request,
+              opened,
+              candidate,
+              nextCandidate: () => after.splice(0, 1).flatMap((next) => keysOf(next, plan.caller.key.id))[0],
+              broke: (candidate, error) => {
+                stats.recordBreak(candidate.provider.slug, candidate.offer.id)
+                return circuits.recordBreak(candidate, error, plan.caller.key.id)
+              },
+              open: (candidate, request_) => {
+                const provider = providers.get(candidate)
+                return provider === undefined
+                  ? Effect.die(new Error("a candidate is of no provider"))
+                  : Effect.suspend(() =>
+                      attempt(request, candidate, () =>
+                        openStream(provider, candidate, { request: request_ }, request, after.length === 0)
+                      )
+                    ).pipe(
+                      Effect.map(({ answer }) => answer),
+                      Effect.tap(() => untilClosed(candidate, scope))
+                    )
+              }
+            }),
+            scope
+          )
+        }
+
+        const stream = (request: RoutedRequest<ChatRequest>) =>
+          withScope((scope) => {
+            const found = route(request, {
+              make: (provider, candidate, isLast) =>
+                openStream(provider, candidate, contentOf(request, candidate), request, isLast),
+              hedge: hedging
+            })
+            return Effect.flatMapEager(found, (found) => {
+              const { answer: opened, candidate, fallbackUsed, latencyMs } = found
+              const after = afterBreak(request, found)
+              const rest = after.length === 0 ? opened.pull : continued(request, found, after, scope)
+              const answer = eventsOf(opened.head, rest)
+              return Effect.mapEager(untilClosed(candidate, scope), () => ({
+                candidate,
+                fallbackUsed,
+                latencyMs,
+                answer
+              }))
+            })
           })
-          yield* untilClosed(routed.candidate, scope)
-          const after =
-            options.continueStreams && others.length > 0 && isContinuable(plan)
-              ? successors(routed.candidate, others)
-              : []
-          const rest =
-            after.length === 0
-              ? opened.pull
-              : Scope.provide(
-                  continueStream({
-                    request,
-                    opened,
-                    candidate: routed.candidate,
-                    nextCandidate: () => after.splice(0, 1).flatMap((next) => keysOf(next, plan.caller.key.id))[0],
-                    broke: (candidate, error) => {
-                      stats.recordBreak(candidate.provider.slug, candidate.offer.id)
-                      return circuits.recordBreak(candidate, error, plan.caller.key.id)
-                    },
-                    open: (candidate, request_) => {
-                      const provider = providers.get(candidate)
-                      return provider === undefined
-                        ? Effect.die(new Error("a candidate is of no provider"))
-                        : Effect.suspend(() =>
-                            attempt(request, candidate, () =>
-                              openStream(provider, candidate, { request: request_ }, request, after.length === 0)
-                            )
-                          ).pipe(
-                            Effect.map(({ answer }) => answer),
-                            Effect.tap(() => untilClosed(candidate, scope))
-                          )
-                    }
-                  }),
-                  scope
-                )
-          return { ...routed, answer: eventsOf(opened.head, rest) }
-        })
 
         const whole = makeWholeReply()
 

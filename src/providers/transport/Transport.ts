@@ -10,10 +10,10 @@
  * against 117 µs with `Pool.request` and 186 µs with the platform's HttpClient over undici.
  */
 import { type IncomingHttpHeaders } from "node:http"
-import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { type Dispatcher, type Pool } from "undici"
 import { type ProviderConfig, type Timeouts } from "../../domain/Catalog.ts"
-import { acquired } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../../domain/Tracing.ts"
 import { connectorOf } from "./Connector.ts"
 import { HttpExchange, type HttpExchangeFailure } from "./HttpExchange.ts"
@@ -169,22 +169,20 @@ export class Transport extends Context.Service<
             open: (body, firstTokenMs = config.timeouts.firstTokenMs, headers) => {
               const timeouts = { ...config.timeouts, firstTokenMs }
               const open = (isFresh: boolean): Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope> =>
-                acquired(
-                  Effect.map(OutgoingTrace, (trace) => {
-                    const exchange = new HttpExchange()
-                    dispatch({ ...withHeaders(streamed, withTrace(headers, trace)), body }, exchange, isFresh)
-                    return exchange
-                  }),
-                  (exchange) => Effect.sync(() => exchange.abort())
-                ).pipe(
-                  Effect.flatMap((exchange) =>
-                    Effect.catchIf(
-                      openReply(exchange, timeouts),
-                      () => exchange.isStale && !isFresh,
-                      () => open(true)
+                Effect.withFiber((fiber) => {
+                  const exchange = new HttpExchange()
+                  const added = addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), () => {
+                    exchange.abort()
+                    return Effect.void
+                  })
+                  const trace = fiber.getRef(OutgoingTrace)
+                  dispatch({ ...withHeaders(streamed, withTrace(headers, trace)), body }, exchange, isFresh)
+                  return Effect.flatMapEager(added, () =>
+                    openReply(exchange, timeouts, (failure) =>
+                      exchange.isStale && !isFresh ? open(true) : Effect.fail(failure)
                     )
                   )
-                )
+                })
               return open(false)
             }
           }
@@ -195,14 +193,15 @@ export class Transport extends Context.Service<
 }
 
 /**
- * Waits for the headers. Each wait for bytes has the limit of its phase: before the headers, before
+ * Waits for the headers. `failed`: what follows a failure before them. Each wait for bytes has the limit of its phase: before the headers, before
  * the first token, after it. Bytes of any kind end a wait. The waits between two tokens take
  * `totalMs` together at most. Only time in which the reader waits counts.
  */
-const openReply = (
+const openReply = <R>(
   exchange: HttpExchange,
-  { firstByteMs, firstTokenMs, idleMs, totalMs }: Timeouts
-): Effect.Effect<OpenReply, HttpExchangeFailure> => {
+  { firstByteMs, firstTokenMs, idleMs, totalMs }: Timeouts,
+  failed: (failure: HttpExchangeFailure) => Effect.Effect<OpenReply, HttpExchangeFailure, R>
+): Effect.Effect<OpenReply, HttpExchangeFailure, R> => {
   let wordlessMs = 0
   /** Deadline of the end, once the content is complete. */
   let tailUntilMs = Number.POSITIVE_INFINITY
@@ -220,8 +219,11 @@ const openReply = (
       ? ({ ms: Math.max(1, restMs), phase: "total" } as const)
       : { ms: Math.max(1, ownMs), phase: phase }
   }
-  const awaitReply = <A>(awaited: "head" | "data", answer: () => Effect.Effect<A, HttpExchangeFailure>) =>
-    Effect.callback<A, HttpExchangeFailure>((resume) => {
+  const awaitReply = <A, R2 = never>(
+    awaited: "head" | "data",
+    answer: () => Effect.Effect<A, HttpExchangeFailure, R2>
+  ) =>
+    Effect.callback<A, HttpExchangeFailure, R2>((resume) => {
       const startedAtMs = performance.now()
       const limit = limitOf(startedAtMs)
       exchange.await(awaited, limit.ms, limit.phase, () => {
@@ -256,7 +258,7 @@ const openReply = (
   })
   const drain = Effect.sync(() => exchange.drain())
   return awaitReply("head", () => {
-    if (exchange.failure !== null) return Effect.fail(exchange.failure)
+    if (exchange.failure !== null) return failed(exchange.failure)
     phase = "first_token"
     return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, sawToken, hurry, drain })
   })

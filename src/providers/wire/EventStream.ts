@@ -68,25 +68,28 @@ export interface Streaming {
  * Posts `body` and returns the event stream once the status is 2xx. Closing the scope aborts the
  * call.
  */
-export const openStream = Effect.fnUntraced(function* (
+export const openStream = (
   endpoint: Endpoint,
   body: CallBody,
   { fault, firstTokenMs, headers: callHeaders, makeFrames, makeReader, readWhole, refusals }: Streaming
-): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
-  const reply = yield* endpoint.open(body, firstTokenMs, callHeaders)
-  const { headers, status } = reply
-  const type = headerOf(headers, "content-type") ?? ""
-  if (status < 200 || status > 299) {
-    const text = yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
-    return yield* failForStatus({ status, headers, text }, refusals)
-  }
-  if (type.includes("html")) return yield* Effect.fail(new Malformed({ detail: "HTML" }))
-  if (type.includes("json")) {
-    const text = yield* reply.text(WHOLE_LIMIT_BYTES)
-    return Stream.fromArray(asStream(yield* decodeChat({ status, headers, text }, readWhole, refusals)))
-  }
-  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new SseFrames(), fault)))
-})
+): Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> =>
+  Effect.flatMap(endpoint.open(body, firstTokenMs, callHeaders), (reply) => {
+    const { headers, status } = reply
+    const type = headerOf(headers, "content-type") ?? ""
+    if (status < 200 || status > 299) {
+      const text = Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
+      return Effect.flatMap(text, (text) => failForStatus({ status, headers, text }, refusals))
+    }
+    if (type.includes("html")) return Effect.fail(new Malformed({ detail: "HTML" }))
+    if (type.includes("json")) {
+      const whole = Effect.flatMap(reply.text(WHOLE_LIMIT_BYTES), (text) =>
+        decodeChat({ status, headers, text }, readWhole, refusals)
+      )
+      return Effect.map(whole, (reply) => Stream.fromArray(asStream(reply)))
+    }
+    const pull = eventsOf(reply, makeReader(), makeFrames?.() ?? new SseFrames(), fault)
+    return Effect.succeed(Stream.fromPull(Effect.succeed(pull)))
+  })
 
 const eventsOf = (
   reply: OpenReply,
