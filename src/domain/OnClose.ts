@@ -73,9 +73,6 @@ class Finalizers {
   }
 }
 
-export const onClose = (finalizer: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.withFiber((fiber) => addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), () => finalizer))
-
 /** Acquires a value and releases it when the scope closes. */
 export const acquired = <A, E, R>(
   acquire: Effect.Effect<A, E, R>,

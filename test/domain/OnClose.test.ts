@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
-import { acquired, addFinalizer, onClose } from "../../src/domain/OnClose.ts"
+import { acquired, addFinalizer, withScope } from "../../src/domain/OnClose.ts"
 
 it.effect("finalizers run last in, first out, beside those of Scope, and see how the scope closed", () =>
   Effect.gen(function* () {
@@ -13,10 +13,13 @@ it.effect("finalizers run last in, first out, beside those of Scope, and see how
     assert.isTrue(Exit.isExit(addFinalizer(scope, note("first"))))
     yield* Scope.addFinalizerExit(scope, note("second"))
     yield* addFinalizer(scope, note("third"))
-    yield* Scope.provide(onClose(Effect.sync(() => void ran.push("fourth"))), scope)
+    yield* Scope.provide(
+      withScope((own) => addFinalizer(own, note("fourth"))),
+      scope
+    )
     assert.deepStrictEqual(ran, [])
     yield* Scope.close(scope, Exit.fail("no"))
-    assert.deepStrictEqual(ran, ["fourth", "third Failure", "second Failure", "first Failure"])
+    assert.deepStrictEqual(ran, ["fourth Failure", "third Failure", "second Failure", "first Failure"])
   })
 )
 
@@ -26,7 +29,8 @@ it.effect("a finalizer of a closed scope is the effect that the caller runs", ()
     yield* Scope.close(scope, Exit.void)
     const ran = Array.of<string>()
     yield* addFinalizer(scope, () => Effect.sync(() => void ran.push("at once")))
-    yield* Scope.provide(onClose(Effect.sync(() => void ran.push("too"))), scope)
+    const added = withScope((own) => addFinalizer(own, () => Effect.sync(() => void ran.push("too"))))
+    yield* Scope.provide(added, scope)
     assert.deepStrictEqual(ran, ["at once", "too"])
   })
 )

@@ -36,12 +36,10 @@ export class Intent {
     this.#isWithdrawn = false
   }
 
-  /** Writes it now, and waits until it is durable. */
+  /** Writes it now, and waits until it is durable. Known at once if it is. */
   get durable(): Effect.Effect<void, GatewayError> {
-    return Effect.suspend(() => {
-      this.send()
-      return this.#writing === null ? Effect.void : Fiber.join(this.#writing)
-    })
+    this.send()
+    return this.#writing === null ? Effect.void : (this.#writing.pollUnsafe() ?? Fiber.join(this.#writing))
   }
 }
 

@@ -95,8 +95,9 @@ export class Settlement extends Context.Service<
     readonly stream: (
       request: MeteredRequest,
       answer: Answer,
-      events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
-    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError, Scope.Scope>
+      events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+      scope: Scope.Scope
+    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError>
   }
 >()("tollgate/gateway/billing/Settlement") {
   static readonly layer = Layer.effect(
@@ -105,6 +106,7 @@ export class Settlement extends Context.Service<
       const meter = yield* Meter
       const stats = yield* ProviderStats
       const circuits = yield* Circuits
+      const clock = yield* Clock.Clock
 
       const failed = (request: MeteredRequest, errorType: string) => {
         const { record } = request.log
@@ -146,7 +148,7 @@ export class Settlement extends Context.Service<
       ) {
         const known = shown?.seen.output.count() ?? record.produced?.() ?? 0
         const { throughputTps } = stats.snapshot(candidate.provider.slug, candidate.offer.id)
-        const nowMs = yield* Clock.currentTimeMillis
+        const nowMs = clock.currentTimeMillisUnsafe()
         const reported = shown?.seen.usage ?? null
         const left = {
           ...noUsage,
@@ -282,7 +284,7 @@ export class Settlement extends Context.Service<
         whole,
         replay,
         metered,
-        stream: makeStreamSettlement({ circuits, stats, settle, settleAbandoned, settledUsage })
+        stream: makeStreamSettlement({ circuits, clock, stats, settle, settleAbandoned, settledUsage })
       })
     })
   )

@@ -3,13 +3,13 @@
  * that lacks only its usage.
  */
 import * as Arr from "effect/Array"
-import { Cause, Clock, Effect, type Pull, Stream } from "effect"
+import { Cause, type Clock, Effect, type Pull, type Scope, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../../domain/Errors.ts"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { onClose } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import { type UsageInfo } from "../../domain/Chat.ts"
 import { type Circuits } from "../health/Circuits.ts"
@@ -22,6 +22,7 @@ import { countPrompt, errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
 import { type MeteredRequest, type ShownAnswer } from "./Reservation.ts"
 
 interface StreamSettling {
+  readonly clock: Clock.Clock
   readonly circuits: Circuits["Service"]
   readonly stats: ProviderStats["Service"]
   readonly settle: (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) => Effect.Effect<Generation>
@@ -38,16 +39,22 @@ interface StreamSettling {
   ) => Effect.Effect<UsageInfo>
 }
 
-export const makeStreamSettlement = ({ circuits, settle, settleAbandoned, settledUsage, stats }: StreamSettling) =>
-  Effect.fnUntraced(function* (
+export const makeStreamSettlement = ({
+  circuits,
+  clock,
+  settle,
+  settleAbandoned,
+  settledUsage,
+  stats
+}: StreamSettling) => {
+  const begin = (
     request: MeteredRequest,
     answer: Answer,
-    events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
-  ) {
+    events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+    scope: Scope.Scope
+  ): Effect.Effect<Stream.Stream<CompletionEvent>> => {
     const { log, plan, reservation } = request
-    // The generation must be findable before anything reaches the client.
-    yield* reservation.durable
-    const firstTokenAtMs = yield* Clock.currentTimeMillis
+    const firstTokenAtMs = clock.currentTimeMillisUnsafe()
     const seen = new ReceivedAnswer()
     const shown = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
     reservation.shown = shown
@@ -65,60 +72,63 @@ export const makeStreamSettlement = ({ circuits, settle, settleAbandoned, settle
       return deltas
     }
 
-    const finish = Effect.gen(function* () {
-      const nowMs = yield* Clock.currentTimeMillis
-      const record = broken?._tag === "ProviderError" ? withBrokenStream(log.record, broken) : log.record
-      yield* countPrompt(request, record, answer, seen.usage)
-      const outcome = {
-        ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
-        timeToFirstTokenMs: shown.timeToFirstTokenMs,
-        finishReason: broken === null ? seen.finishReason : "error"
-      }
-      const candidate = record.continuation?.candidate ?? answer.candidate
+    const recordAtEnd = (): AttemptRecord =>
+      broken?._tag === "ProviderError" ? withBrokenStream(log.record, broken) : log.record
+
+    /** Tells the provider's circuit and figures of the end. */
+    const noteEnd = (candidate: Candidate, { continuation }: AttemptRecord, nowMs: number, tokens: number) => {
+      const { offer, provider } = candidate
       if (broken?._tag === "ProviderError") {
-        stats.recordBreak(candidate.provider.slug, candidate.offer.id)
-        yield* circuits.recordBreak(candidate, broken, plan.caller.key.id)
-      } else if (broken === null && answer.source === "upstream") {
-        yield* circuits.recordEnd(candidate)
-        const isTimed = record.continuation === null && nowMs > firstTokenAtMs && outcome.usage.completionTokens > 1
-        const speed = (outcome.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
-        if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
+        stats.recordBreak(provider.slug, offer.id)
+        return circuits.recordBreak(candidate, broken, plan.caller.key.id)
       }
-      const error = broken === null ? null : streamError(record.attempts, broken)
-      const errorType = error === null ? null : errorTypeOf(error)
-      const usage = yield* settledUsage(
-        request,
-        settle(request, { ...outcome, errorType }, seen.usage),
-        seen.usageExtra
-      )
-      const native = error === null ? ending : undefined
-      const last: CompletionEvent = {
-        _tag: "Usage",
-        usage,
-        endedAtMs: nowMs,
-        ...(native === undefined ? {} : { native })
-      }
-      return error === null
-        ? Arr.of(last)
-        : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
-    })
+      if (broken !== null || answer.source !== "upstream") return Effect.void
+      const isTimed = continuation === null && nowMs > firstTokenAtMs && tokens > 1
+      if (isTimed) stats.recordSpeed(provider.slug, offer.id, (tokens * 1000) / (nowMs - firstTokenAtMs))
+      return circuits.recordEnd(candidate)
+    }
+
+    /** The last events, once the request is settled. */
+    const finish = (): Effect.Effect<Arr.NonEmptyArray<CompletionEvent>> => {
+      const nowMs = clock.currentTimeMillisUnsafe()
+      const record = recordAtEnd()
+      return Effect.flatMapEager(countPrompt(request, record, answer, seen.usage), () => {
+        const outcome = {
+          ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
+          timeToFirstTokenMs: shown.timeToFirstTokenMs,
+          finishReason: broken === null ? seen.finishReason : "error"
+        }
+        const candidate = record.continuation?.candidate ?? answer.candidate
+        return Effect.flatMapEager(noteEnd(candidate, record, nowMs, outcome.usage.completionTokens), () => {
+          const error = broken === null ? null : streamError(record.attempts, broken)
+          const errorType = error === null ? null : errorTypeOf(error)
+          const settled = settle(request, { ...outcome, errorType }, seen.usage)
+          return Effect.map(settledUsage(request, settled, seen.usageExtra), (usage) => {
+            const native = error === null ? ending : undefined
+            const told = { _tag: "Usage", usage, endedAtMs: nowMs } as const
+            const last: CompletionEvent = native === undefined ? told : { ...told, native }
+            return error === null
+              ? Arr.of(last)
+              : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
+          })
+        })
+      })
+    }
 
     let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
     // Finalizers run in reverse order: this one runs before the call is aborted.
-    yield* onClose(
-      Effect.suspend(() => {
-        if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
-        if (seen.finishReason === null && hasVisibleOutput(plan)) return Effect.void
-        const left = Effect.suspend(() => {
-          const { record } = log
-          return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, shown)
-        })
-        return Effect.andThen(readToEnd(Stream.fromPull(Effect.succeed(rest)), seen), left)
+    const added = addFinalizer(scope, () => {
+      if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
+      if (seen.finishReason === null && hasVisibleOutput(plan)) return Effect.void
+      const left = Effect.suspend(() => {
+        const { record } = log
+        return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, shown)
       })
-    )
+      return Effect.andThen(readToEnd(Stream.fromPull(Effect.succeed(rest)), seen), left)
+    })
 
     // One step instead of five of `Stream`, because every token passes through it.
-    return Stream.transformPull(events, (pull) => {
+    const settling = Stream.transformPull(events, (pull) => {
       let isOver = false
       rest = pull
       const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
@@ -129,12 +139,18 @@ export const makeStreamSettlement = ({ circuits, settle, settleAbandoned, settle
         onFailure: (error) => {
           if (!Cause.isDone(error)) broken = error
           isOver = true
-          return finish
+          return finish()
         }
       })
       return Effect.succeed(Effect.suspend(() => (isOver ? Cause.done() : next)))
     })
-  })
+    return Effect.mapEager(added, () => settling)
+  }
+
+  return (...[request, answer, events, scope]: Parameters<typeof begin>) =>
+    // The generation must be findable before anything reaches the client.
+    Effect.flatMapEager(request.reservation.durable, () => begin(request, answer, events, scope))
+}
 
 /** The error that a client gets for a stream that broke off. */
 const streamError = (attempts: ReadonlyArray<Attempt>, error: ProviderError | GatewayError): GatewayError => {

@@ -60,7 +60,7 @@ export const makeCompleted = ({ clock, content, ids, settlement }: SettledAnswer
     { answer, head, recording }: Ending,
     events: Extract<Answer["body"], { readonly _tag: "Stream" }>["events"]
   ): Completing =>
-    Effect.map(settlement.stream(request, answer, events), (settling): Completed => {
+    Effect.mapEager(settlement.stream(request, answer, events, request.scope), (settling): Completed => {
       const recorded = recording === null ? settling : recording.events(settling)
       const shown = excludesReasoning(request.plan.request) ? eventsWithoutReasoning(recorded) : recorded
       return { _tag: "Stream", head, events: guard.events(shown) }

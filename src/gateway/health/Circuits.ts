@@ -50,7 +50,7 @@ export class Circuits extends Context.Service<
     ) => Effect.Effect<void> | undefined
     /** A stream broke off by the provider's fault. A client that leaves does not count. */
     readonly recordBreak: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
-    /** A stream came to its end. */
+    /** A stream came to its end. Known at once, unless a stream of the circuit broke off before. */
     readonly recordEnd: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
     /**
@@ -260,9 +260,7 @@ export class Circuits extends Context.Service<
             return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
         recordEnd: (candidate) =>
-          Effect.suspend(() =>
-            breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
-          ),
+          breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void,
         state,
         lockedMs: lockouts.remainingMs,
         refusedSinceMs: lockouts.sinceMs,

@@ -7,6 +7,7 @@ import * as Arr from "effect/Array"
 import { Channel, Clock, Context, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
+import { addFinalizer } from "../../domain/OnClose.ts"
 import { carriesToken } from "../../domain/Native.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
@@ -56,7 +57,11 @@ export const openStream = (
     const { firstTokenMs, totalMs } = limitsOf(candidate)
     const nowMs = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
     const limitMs = Math.max(firstTokenMs, isLast ? totalMs - (nowMs - plan.startedAtMs) : 0)
-    const scope = Scope.forkUnsafe(Context.getUnsafe(fiber.context, Scope.Scope))
+    const scope = Scope.makeUnsafe()
+    const added = addFinalizer(
+      Context.getUnsafe(fiber.context, Scope.Scope),
+      (exit) => Scope.closeUnsafe(scope, exit) ?? Effect.void
+    )
     log.promptUsage(candidate, null)
     const promptUsage = (usage: TokenUsage) => {
       // Some servers send a zero first and the count at the end.
@@ -70,7 +75,8 @@ export const openStream = (
       Channel.toPullScoped(Stream.toChannel(events), scope)
     )
     const opened = Effect.flatMap(pulled, (pull) => readHead(provider, candidate, scope, pull, []))
-    return Effect.onExitPrimitive(withCallLimit(opened, limitMs, provider, "first_token"), (exit) =>
+    const limited = Effect.flatMapEager(added, () => withCallLimit(opened, limitMs, provider, "first_token"))
+    return Effect.onExitPrimitive(limited, (exit) =>
       exit._tag === "Failure" ? Scope.closeUnsafe(scope, exit) : undefined
     )
   })

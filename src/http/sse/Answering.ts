@@ -57,17 +57,16 @@ export const makeAnswering = ({ stalledReaderMs }: AnsweringOptions) =>
       const { form, isStreamed, request, run, state } = asked
       if (!isStreamed) return Effect.map(run, (completed) => answer(asked, completed))
       const { failed, keepAlive } = form
-      const answered = withEarlyHead({
+      const streamed = withEarlyHead({
         run,
         state,
         comment: commentInto(request),
         keepAlive,
         failed,
+        inTime: (completed) => answer(asked, completed),
+        late: streamResponse,
         encode: (completed) => (completed._tag === "Stream" ? bytesOf(asked, completed) : Stream.empty)
       })
-      const streamed = Effect.map(answered, (early) =>
-        early._tag === "InTime" ? answer(asked, early.answer) : streamResponse(early.bytes)
-      )
       const { isToldInStream } = form
       if (isToldInStream === undefined) return streamed
       return Effect.catch(streamed, (error) =>

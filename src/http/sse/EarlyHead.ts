@@ -4,15 +4,19 @@
  * the answer is there. An error is then an event of the stream, because the status has been sent.
  * Until then an error has its own status.
  */
-import { Cause, Effect, type Exit, Fiber, type Scope, Stream } from "effect"
+import { Effect, type Exit, Fiber, type Scope, Stream } from "effect"
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type RequestState } from "../edge/CurrentRequest.ts"
 import { failureOf } from "../errors/ErrorResponse.ts"
 
-export interface LateAnswer<A> {
+export interface LateAnswer<A, B> {
   readonly run: Effect.Effect<A, GatewayError, Scope.Scope>
   readonly state: RequestState
+  /** What is answered in time. */
+  readonly inTime: (answer: A) => B
+  /** What is answered by a stream that waits for the answer. */
+  readonly late: (bytes: Stream.Stream<Uint8Array>) => B
   /** The bytes of the answer. */
   readonly encode: (answer: A) => Stream.Stream<Uint8Array>
   /** The text that fills a silence. */
@@ -23,9 +27,6 @@ export interface LateAnswer<A> {
   readonly comment: (text: () => string) => void
 }
 
-export type Answered<A> =
-  { readonly _tag: "InTime"; readonly answer: A } | { readonly _tag: "Late"; readonly bytes: Stream.Stream<Uint8Array> }
-
 /**
  * The answer of `run` if it comes in time; else the bytes of a stream that waits for it.
  * `silences`: of the length after which the head is due. Interrupting the caller, or the reader of
@@ -33,37 +34,47 @@ export type Answered<A> =
  */
 export const makeEarlyHead =
   (silences: Deadlines) =>
-  <A>(late: LateAnswer<A>): Effect.Effect<Answered<A>, GatewayError, Scope.Scope> =>
-    Effect.flatMap(Effect.forkChild(late.run, { startImmediately: true }), (fiber) =>
-      Effect.flatMap(awaited(fiber, silences, null), (exit): Effect.Effect<Answered<A>, GatewayError> => {
-        if (exit !== null) return Effect.map(exit, (answer) => ({ _tag: "InTime", answer }))
-        const rest = Effect.flatMap(awaited(fiber, silences, late), (ended) =>
-          ended?._tag === "Success"
-            ? Effect.succeed(late.encode(ended.value))
-            : failed(late, ended?.cause ?? Cause.empty)
-        )
-        return Effect.succeed({
-          _tag: "Late",
-          bytes: Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(late.keepAlive())), Stream.unwrap(rest))
-        })
-      })
-    )
+  <A, B>(answer: LateAnswer<A, B>): Effect.Effect<B, GatewayError, Scope.Scope> =>
+    Effect.flatMap(Effect.forkChild(answer.run, { startImmediately: true }), (fiber) => {
+      const begun = () => Effect.sync(() => answer.late(bytesOf(answer, fiber, silences)))
+      return awaited(fiber, silences, (exit) => Effect.map(exit, answer.inTime), begun)
+    })
 
-/** What the fiber ends with. After each silence: null, or a comment once the head is sent. */
-const awaited = <A, E>(
+/** The bytes of an answer that is late. */
+const bytesOf = <A, B>(
+  { comment, encode, failed, keepAlive, state }: LateAnswer<A, B>,
+  fiber: Fiber.Fiber<A, GatewayError>,
+  silences: Deadlines
+): Stream.Stream<Uint8Array> => {
+  const ended = (exit: Exit.Exit<A, GatewayError>): Effect.Effect<Stream.Stream<Uint8Array>> =>
+    exit._tag === "Success"
+      ? Effect.succeed(encode(exit.value))
+      : Effect.map(Effect.flatMap(failureOf(exit.cause, state), failed), (text) => Stream.succeed(Buffer.from(text)))
+  const rest = awaited(fiber, silences, ended, () => {
+    comment(keepAlive)
+    return null
+  })
+  return Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(keepAlive())), Stream.unwrap(rest))
+}
+
+/**
+ * Waits for the end of the fiber. `silent`: called after each silence; ends the waiting, or null.
+ */
+const awaited = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,
   silences: Deadlines,
-  late: Pick<LateAnswer<A>, "comment" | "keepAlive"> | null
-): Effect.Effect<Exit.Exit<A, E> | null> =>
+  ended: (exit: Exit.Exit<A, E>) => Effect.Effect<B, E2>,
+  silent: () => Effect.Effect<B, E2> | null
+): Effect.Effect<B, E2> =>
   Effect.callback((resume) => {
     const silence = silences.begin(() => {
-      if (late === null) return resume(Effect.succeed(null))
-      late.comment(late.keepAlive)
-      silence.restart()
+      const instead = silent()
+      if (instead === null) silence.restart()
+      else resume(instead)
     })
     const forget = fiber.addObserver((exit) => {
       silence.end()
-      resume(Effect.succeed(exit))
+      resume(Effect.suspend(() => ended(exit)))
     })
     return Effect.suspend(() => {
       silence.end()
@@ -71,9 +82,3 @@ const awaited = <A, E>(
       return Fiber.interrupt(fiber)
     })
   })
-
-/** The event of an error, and the end of the stream. */
-const failed = <A>(late: LateAnswer<A>, cause: Cause.Cause<GatewayError>) =>
-  Effect.map(Effect.flatMap(failureOf(cause, late.state), late.failed), (text): Stream.Stream<Uint8Array> =>
-    Stream.succeed(Buffer.from(text))
-  )

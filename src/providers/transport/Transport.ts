@@ -193,9 +193,10 @@ export class Transport extends Context.Service<
 }
 
 /**
- * Waits for the headers. `failed`: what follows a failure before them. Each wait for bytes has the limit of its phase: before the headers, before
- * the first token, after it. Bytes of any kind end a wait. The waits between two tokens take
- * `totalMs` together at most. Only time in which the reader waits counts.
+ * Waits for the headers. `failed`: what follows a failure before them. Each wait for bytes has the
+ * limit of its phase: before the headers, before the first token, after it. Bytes of any kind end a
+ * wait. The waits between two tokens take `totalMs` together at most. Only time in which the reader
+ * waits counts.
  */
 const openReply = <R>(
   exchange: HttpExchange,

@@ -27,7 +27,7 @@ const asked = Effect.map(Circuits, ({ guard, recordBreak, recordEnd, state }) =>
     firstToken,
     whole: guard(alpha)(Effect.void),
     breaks: Effect.andThen(firstToken, recordBreak(alpha, cut)),
-    ends: Effect.andThen(firstToken, recordEnd(alpha)),
+    ends: Effect.andThen(firstToken, () => recordEnd(alpha)),
     recordBreak,
     stateOf: (candidate = alpha) => Effect.map(state(candidate), (found) => found.state)
   }
