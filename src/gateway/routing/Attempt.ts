@@ -36,15 +36,18 @@ export const attempting =
     const span =
       trace === null ? null : trace.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan))
     const startedAtMs = clock.currentTimeMillisUnsafe()
-    const told = Effect.mapErrorEager(call(), (error) => errorWithoutEcho(error, plan))
+    const elapsedMs = () => clock.currentTimeMillisUnsafe() - startedAtMs
+    const told = Effect.matchEffect(call(), {
+      onFailure: (error) => Effect.fail(errorWithoutEcho(error, plan)),
+      onSuccess: (answer) => Effect.succeed({ candidate, answer, latencyMs: elapsedMs() })
+    })
     const traced = trace === null || span === null ? told : trace.within(span, told)
     const isQuiet = circuits.beginQuiet(candidate, keyId)
     const guarded = isQuiet ? traced : circuits.guard(candidate, streamed, keyId)(traced)
-    let latencyMs = 0
 
-    const noteEnd = (exit: Exit.Exit<unknown, Failure>): void => {
+    const noteEnd = (exit: Exit.Exit<Attempted<unknown>, Failure>): void => {
       inFlight.end(candidate)
-      latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
+      const latencyMs = exit._tag === "Success" ? exit.value.latencyMs : elapsedMs()
       const answered = exit._tag === "Success"
       const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
       const startedMs = Math.max(0, startedAtMs - plan.startedAtMs)
@@ -72,11 +75,10 @@ export const attempting =
 
     log.startCall()
     inFlight.begin(candidate)
-    const noted = Effect.onExitPrimitive(guarded, (exit) => {
+    return Effect.onExitPrimitive(guarded, (exit) => {
       noteEnd(exit)
       return isQuiet ? circuits.ended(candidate, exit, streamed, keyId) : undefined
     })
-    return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
   }
 
 /** The numeric parameters of the request. */
