@@ -5,10 +5,16 @@ import { type Row } from "./report.ts"
 import { startProgram, type Target } from "./servers.ts"
 import { driveStreams } from "./streamLoad.ts"
 
+/**
+ * A server is measured once its code is compiled: the first 200 streams of a process take several
+ * times the processor time of later ones.
+ */
+const WARM_UP_SECONDS = 10
+
 /** `direct`: the upstream's row, as the baseline of added time. Undefined for that row itself. */
 const measureOne = async (target: Target, direct: Row | undefined, streams: number, seconds: number): Promise<Row> => {
   const load = { path: target.path, model: "stream/model" }
-  await driveStreams(target.server, { ...load, streams: Math.min(streams, 32), seconds: 1 })
+  await driveStreams(target.server, { ...load, streams, seconds: WARM_UP_SECONDS })
   const many = await driveStreams(target.server, { ...load, streams, seconds })
   const one = await driveStreams(target.server, { ...load, streams: 1, seconds })
   const added = (column: string, value: number) =>
