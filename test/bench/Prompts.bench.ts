@@ -8,7 +8,7 @@ import { awkward, prose } from "../../scripts/bench/prose.ts"
 import { ChatRequest } from "../../src/domain/Chat.ts"
 import { parseJson } from "../../src/domain/json/Json.ts"
 import { allEntities } from "../../src/domain/Privacy.ts"
-import { cacheKey } from "../../src/gateway/cache/CacheKey.ts"
+import { cacheKey, ToolDigests } from "../../src/gateway/cache/CacheKey.ts"
 import { runAtOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
@@ -61,7 +61,7 @@ for (const [kind, text] of Object.entries(texts)) {
     it("canonical key", async ({ bench }) => {
       const found = await growth(bench, (size) => {
         const asked = request(text(size))
-        return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn))
+        return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn, new ToolDigests()))
       })
       assert.strictEqual(found, "linear")
     })
@@ -138,7 +138,7 @@ describe("many messages", () => {
   it("canonical key", async ({ bench }) => {
     const found = await growth(bench, (size) => {
       const asked = conversation(size)
-      return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn))
+      return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn, new ToolDigests()))
     })
     assert.strictEqual(found, "linear")
   })

@@ -19,6 +19,9 @@ export const takeText = (value: unknown): Buffer | undefined => {
   return text
 }
 
+/** The same, without forgetting it. */
+export const sentText = (value: object): Buffer | undefined => texts.get(value)
+
 const lengths = new WeakMap<object, number>()
 
 /**

@@ -12,7 +12,7 @@ import { parseJson } from "../../domain/json/Json.ts"
 import { addFinalizer } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
-import { cacheKey } from "./CacheKey.ts"
+import { cacheKey, ToolDigests } from "./CacheKey.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { deadlineLeftMs } from "../request/ClientDeadline.ts"
@@ -94,6 +94,7 @@ export class Cache extends Context.Service<
         const store = yield* CacheStore
         const inFlight = new TransientMap<string, Flight>()
         const turns = yield* makeTurns
+        const toolDigests = new ToolDigests()
 
         const clock = yield* Clock.Clock
 
@@ -179,7 +180,7 @@ export class Cache extends Context.Service<
           if (!applies(plan, control)) return Effect.succeed(null)
           const { key } = plan.caller
           const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
-          return cacheKey(tenant, plan.named?.snapshot ?? plan.model, plan.request, turns)
+          return cacheKey(tenant, plan.named?.snapshot ?? plan.model, plan.request, turns, toolDigests)
         }
 
         const peek = (name: string, control: CacheControl): CacheEntry | null => {

@@ -12,6 +12,7 @@ import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
 import { TURN_NANOS } from "../../domain/Turns.ts"
 import { PromptTokens } from "../../domain/PromptTokens.ts"
+import { TwoGenerations } from "../../domain/TwoGenerations.ts"
 import { boundOfPrompt, READ_CHARACTERS, roughBoundOf } from "./PromptBounds.ts"
 import { countSlice, type CountText, loadTables, nextSlice } from "./Tokens.ts"
 
@@ -193,8 +194,8 @@ const digestOf = (owner: string, text: string): string | null =>
 
 /** Cached counts of texts by digest, in separate caches for short and long texts. */
 export class CountMemory {
-  readonly #short = new TwoGenerationCache()
-  readonly #long = new TwoGenerationCache()
+  readonly #short = new TwoGenerations<number>(MAX_CACHED)
+  readonly #long = new TwoGenerations<number>(MAX_CACHED)
 
   get(text: string, digest: string): number | undefined {
     return this.#for(text).get(digest)
@@ -204,33 +205,7 @@ export class CountMemory {
     this.#for(text).set(digest, tokens)
   }
 
-  #for(text: string): TwoGenerationCache {
+  #for(text: string): TwoGenerations<number> {
     return text.length < LONG_CHARACTERS ? this.#short : this.#long
-  }
-}
-
-/**
- * A cache of counts with two generations. Entries that are read move to the young generation. When
- * that is full it becomes the old one, and the previous old one is dropped. Single entries are
- * never deleted, because finding a map's oldest entry after many deletions is slow.
- */
-class TwoGenerationCache {
-  #young = new Map<string, number>()
-  #old = new Map<string, number>()
-
-  get(digest: string): number | undefined {
-    const young = this.#young.get(digest)
-    if (young !== undefined) return young
-    const old = this.#old.get(digest)
-    if (old !== undefined) this.set(digest, old)
-    return old
-  }
-
-  set(digest: string, tokens: number): void {
-    if (this.#young.size >= MAX_CACHED / 2) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(digest, tokens)
   }
 }

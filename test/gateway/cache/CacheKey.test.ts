@@ -1,13 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
-import { cacheKey } from "../../../src/gateway/cache/CacheKey.ts"
+import { cacheKey, ToolDigests } from "../../../src/gateway/cache/CacheKey.ts"
 import { reordered } from "../../support/reordered.ts"
 import { oneTurn, shortTurns } from "../../support/turns.ts"
 import { requestWith } from "../plans.ts"
 
 const keyOf = (tenant: string, model: string, request: ChatRequest) =>
-  Effect.runSync(cacheKey(tenant, model, request, oneTurn))
+  Effect.runSync(cacheKey(tenant, model, request, oneTurn, new ToolDigests()))
 
 const key = (request: Partial<ChatRequest> = {}, tenant = "key_1", model = "test/small") =>
   keyOf(tenant, model, requestWith(request))
@@ -104,7 +104,7 @@ it.effect("a long request has the same key in one turn and in many, and differs 
     const named = (messages: ChatRequest["messages"]) => {
       const { taken, turns } = shortTurns()
       const request = requestWith({ messages })
-      return Effect.map(cacheKey("key_1", "test/small", request, turns), (name) => {
+      return Effect.map(cacheKey("key_1", "test/small", request, turns, new ToolDigests()), (name) => {
         assert.isAbove(taken.turns, 1)
         assert.strictEqual(name, key({ messages }))
         return name
