@@ -187,12 +187,14 @@ interface Hash {
   readonly update: (text: string) => unknown
 }
 
-/** Feeds pieces to a hash: those of a short value at once, more of them in turns. */
-export const feed = (pieces: Iterator<string, string>, hash: Hash, turns: Turns): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    turns.begin()
-    return fedInTurn(pieces, hash, turns) ? Effect.void : feedInTurns(pieces, hash, turns)
-  })
+/**
+ * Feeds pieces to a hash: those of a short value as this is called, more of them in turns. Run its
+ * effect once.
+ */
+export const feed = (pieces: Iterator<string, string>, hash: Hash, turns: Turns): Effect.Effect<void> => {
+  turns.begin()
+  return fedInTurn(pieces, hash, turns) ? Effect.void : feedInTurns(pieces, hash, turns)
+}
 
 const feedInTurns = Effect.fnUntraced(function* (pieces: Iterator<string, string>, hash: Hash, turns: Turns) {
   do yield* turns.next

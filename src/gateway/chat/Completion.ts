@@ -134,7 +134,7 @@ export class Completion extends Context.Service<
             // A replayed reply is paid for.
             return settlement.void(request)
           }
-          return idempotency.once(plan, sent, () => completionReplay(again))(() => guarded(request))
+          return idempotency.once(plan, sent, request.scope, () => completionReplay(again))(() => guarded(request))
         }
 
         /** Runs the request as the guard leaves it: this is what is counted, cached and sent. */

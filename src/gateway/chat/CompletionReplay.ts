@@ -52,7 +52,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
     }
     if (!isKept) texts = []
     if (!chunk.some(({ _tag }) => _tag === "Usage")) return Effect.succeed(chunk)
-    return Effect.as(isKept ? turn.keep(textOf(head, `{"events":[${texts.join(",")}]}`)) : turn.free, chunk)
+    return Effect.as(isKept ? turn.keep(textOf(head, `{"events":[${texts.join(",")}]}`)) : turn.free(), chunk)
   })
 }
 

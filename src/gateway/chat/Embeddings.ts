@@ -126,7 +126,7 @@ export class Embeddings extends Context.Service<
           return settlement.void(sent)
         }
         const form = () => keptEmbedding(plan.generationId, turns, again)
-        const once = idempotency.once(plan, idempotencyKey ?? null, form)
+        const once = idempotency.once(plan, idempotencyKey ?? null, arrived.scope, form)
         const first = () =>
           Effect.flatMap(privacyGuard.embedding(plan), (seen) => guarded(seen, { log, reservation }, arrived))
         return yield* settlement.onFailure(sent)(
@@ -173,7 +173,7 @@ const keptEmbedding = (
       if (turns.isOver()) yield* turns.next
       const text = JSON.stringify(vector)
       size += text.length + 1
-      if (size > MAX_KEPT_CHARACTERS) return yield* Effect.as(turn.free, embedded)
+      if (size > MAX_KEPT_CHARACTERS) return yield* Effect.as(turn.free(), embedded)
       texts.push(text)
     }
     const head = JSON.stringify({ generationId, provider: embedded.provider })

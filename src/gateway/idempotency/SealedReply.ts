@@ -21,20 +21,21 @@ export interface Seal extends Pick<Sealing, "close"> {
   readonly open: (sealed: Uint8Array) => Effect.Effect<string>
 }
 
-/** `name`: the client's key. `feed` adds the request's content to a hash. */
+/**
+ * `name`: the client's key. `feed` adds the request's content to a hash. Works when it is called.
+ */
 export const sealOf = (
   keyId: string,
   name: string,
   secret: Redacted.Redacted,
   feed: (hash: Hmac) => Effect.Effect<void>
-): Effect.Effect<Seal> =>
-  Effect.suspend(() => {
-    const id = hash("sha256", `${keyId}\n${name}`, "hex")
-    const material = keyMaterial(secret, id, FORM, KEY_BYTES * 2)
-    const hmac = createHmac("sha256", createSecretKey(material.subarray(KEY_BYTES)))
-    return Effect.map(feed(hmac), (): Seal => {
-      const fingerprint = hmac.digest("hex")
-      const { close, open } = makeSealing(material.subarray(0, KEY_BYTES), fingerprint)
-      return { id, fingerprint, close, open: (sealed) => Effect.orDie(open(sealed)) }
-    })
+): Effect.Effect<Seal> => {
+  const id = hash("sha256", `${keyId}\n${name}`, "hex")
+  const material = keyMaterial(secret, id, FORM, KEY_BYTES * 2)
+  const hmac = createHmac("sha256", createSecretKey(material.subarray(KEY_BYTES)))
+  return Effect.mapEager(feed(hmac), (): Seal => {
+    const fingerprint = hmac.digest("hex")
+    const { close, open } = makeSealing(material.subarray(0, KEY_BYTES), fingerprint)
+    return { id, fingerprint, close, open: (sealed) => Effect.orDie(open(sealed)) }
   })
+}
