@@ -47,12 +47,11 @@ export const storeAnswer = (
     if (reply === null || isClamped || !reply.choices.every(isCacheable)) return miss.fail()
     const { provider, offer } = answer.candidate
     const usage = plausibleUsage(plan, reservation.held.affordableTokens, offer, reply.usage)
-    const { usageExtra, ...rest } = reply
     return miss.store({
       provider: provider.slug,
       model: offer.id,
       ...(dropped.length === 0 ? {} : { dropped }),
-      reply: { ...rest, usage, ...(usage === null || usageExtra === undefined ? {} : { usageExtra }) }
+      reply: usage === null ? withoutUsage(reply) : { ...reply, usage }
     })
   }
   if (answer.body._tag === "Whole") return Effect.mapEager(keep(answer.body.reply), () => answer)
@@ -73,6 +72,11 @@ export const storeAnswer = (
     )
   )
   return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
+}
+
+const withoutUsage = (reply: ChatReply): ChatReply => {
+  const { usageExtra: _, ...rest } = reply
+  return { ...rest, usage: null }
 }
 
 /** Ends a miss whose request got no answer. After a defect it ends with the request's scope. */

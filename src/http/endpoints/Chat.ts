@@ -66,19 +66,21 @@ const cacheControlOf = (headers: ChatHeaders): CacheControl => {
   return { maxAgeSeconds: isAfresh ? 0 : Number(maxAge) }
 }
 
-const responseOf = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): ChatResponse => ({
-  ...reply.extra,
-  id: head.completionId,
-  object: "chat.completion",
-  created: Math.floor(head.createdAtMs / 1000),
-  model: head.model,
-  provider: head.provider,
-  choices: reply.choices.map(withReasoningContent),
-  usage,
-  cache_hit: head.cacheHit,
-  generation_id: head.generationId,
-  system_fingerprint: reply.systemFingerprint
-})
+const responseOf = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): ChatResponse => {
+  const response: ChatResponse = {
+    id: head.completionId,
+    object: "chat.completion",
+    created: Math.floor(head.createdAtMs / 1000),
+    model: head.model,
+    provider: head.provider,
+    choices: reply.choices.map(withReasoningContent),
+    usage,
+    cache_hit: head.cacheHit,
+    generation_id: head.generationId,
+    system_fingerprint: reply.systemFingerprint
+  }
+  return reply.extra === undefined ? response : { ...reply.extra, ...response }
+}
 
 /** Clients read reasoning under either name. */
 const withReasoningContent = (choice: ReplyChoice): ReplyChoice => {
