@@ -117,6 +117,7 @@ export class BodyReader extends Context.Service<
             // Reserved before any byte arrives: a client that announces a large body and sends it
             // slowly occupies the room as well.
             if (!shared.hold(share, announced)) return overloaded
+            if (request.headers["expect"] !== undefined) sendContinue(request)
             return Effect.callback((resume) => {
               const incoming = NodeHttpServerRequest.toIncomingMessage(request)
               const reading = new BodyRead(shared, incoming, makeDecoder?.() ?? null, limitBytes, share, resume)
@@ -126,6 +127,15 @@ export class BodyReader extends Context.Service<
         })
       })
     )
+}
+
+/**
+ * Tells a client that waits with its body to send it. The platform does so only for bodies that are
+ * read through it, and Node answers 417 if the client expects anything else.
+ */
+const sendContinue = (request: HttpServerRequest.HttpServerRequest): void => {
+  const { httpVersion } = NodeHttpServerRequest.toIncomingMessage(request)
+  if (httpVersion === "1.1") NodeHttpServerRequest.toServerResponse(request).writeContinue()
 }
 
 const overloaded = Effect.fail(gatewayError(new Overloaded()))
