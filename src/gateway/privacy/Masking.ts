@@ -6,6 +6,7 @@
 import { type NativeRequest } from "../../domain/Native.ts"
 import { allEntities } from "../../domain/Privacy.ts"
 import { type TimeBudget, type Steps } from "./TimeBudget.ts"
+import { hintsOf } from "./Hints.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
 import { foreign, nativeShapes } from "./Shapes.ts"
@@ -53,6 +54,15 @@ interface Value {
 
 const none: ReadonlyArray<Value> = []
 const builtIn: ReadonlySet<string> = new Set(allEntities)
+/** Of a request in which nothing was found. */
+const noPlaceholders = new PlaceholderMap()
+
+/** Characters of clear texts between two pauses. */
+const CLEAR = 16_384
+
+/** Whether a text is searched as it stands, and no recogniser but the operator's finds anything. */
+const isClear = ({ json, label, text }: Text): boolean =>
+  label === null && json !== "yes" && hintsOf(text) === 0 && (json === "no" || !looksLikeJson(text))
 
 /**
  * Masks a request, a part of one, or any object of the same form. `native`: the same request in the
@@ -70,15 +80,24 @@ export function* mask<A extends Members>(
   const body = native === undefined ? null : yield* textsOf(native.body, hasOwn, nativeShapes[native.dialect])
   const texts = body === null ? own : [...own, ...body.texts]
   const search = body === null ? searcher(scan, wanted, budget) : onceEach(searcher(scan, wanted, budget))
-  const placeholders = new PlaceholderMap()
   const found: Array<readonly [Text, ReadonlyArray<Value>]> = []
+  /** Characters since the last pause. */
+  let clear = 0
   for (const text of texts) {
+    if (!hasOwn && isClear(text)) {
+      clear += text.text.length + 1
+      if (clear < CLEAR) continue
+      clear = 0
+      yield
+      continue
+    }
     const values = yield* search(text)
     if (values.length > 0) found.push([text, values])
     yield
   }
   const unmasked = native === undefined ? {} : { native: native.body }
-  if (found.length === 0) return { value: target, findings: [], placeholders, ...unmasked }
+  if (found.length === 0) return { value: target, findings: [], placeholders: noPlaceholders, ...unmasked }
+  const placeholders = new PlaceholderMap()
   for (const { is, text } of texts) yield* placeholders.reserve(text, is === "tool name")
   const findings: Array<Finding> = []
   /** Texts whose findings are told: most texts of `native` are in the request too. */

@@ -17,8 +17,20 @@ const LOOK_AHEAD = 4
  * window. The pattern's shortest match must have at most `AHEAD` characters. A longer match that
  * reaches the end of the visible text is searched again with more text.
  */
-export function* matchesIn(text: string, pattern: RegExp): Generator<RegExpExecArray | null, void> {
-  // A copy, because a global pattern stores its position.
+export const matchesIn = (text: string, pattern: RegExp): Iterable<RegExpExecArray | null> =>
+  text.length <= WINDOW && !occursIn(text, pattern) ? none : windows(text, pattern)
+
+const none: ReadonlyArray<null> = []
+
+const occursIn = (text: string, pattern: RegExp): boolean => {
+  const occurs = pattern.test(text)
+  // A global pattern stores its position.
+  pattern.lastIndex = 0
+  return occurs
+}
+
+function* windows(text: string, pattern: RegExp): Generator<RegExpExecArray | null, void> {
+  // A copy, because a global pattern stores its position, and a search may pause.
   const own = new RegExp(pattern)
   let ahead = AHEAD
   for (let from = 0; from < text.length;) {

@@ -22,7 +22,7 @@ import { countsOf, type Finding, mask, type Masked } from "./Masking.ts"
 import { restoredReply } from "./restoring/RestoredReply.ts"
 import { restoredStream } from "./restoring/RestoredStream.ts"
 import { makeRestorer } from "./restoring/Restoring.ts"
-import { makeScanner } from "./Scanner.ts"
+import { makeScanner, type Scanner } from "./Scanner.ts"
 import { type Members } from "./TextWalker.ts"
 import { chatTexts, embeddingTexts } from "../tokens/RequestTexts.ts"
 import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
@@ -85,8 +85,12 @@ export class PrivacyGuard extends Context.Service<
 
         const inTurns = yield* makeInTurns
 
-        const masked = <A extends Members>(target: A, types: ReadonlySet<string>, native?: NativeRequest) =>
-          Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget, native)))
+        /** The scanner, once it is loaded. */
+        let loaded: Scanner | null = null
+        const masked = <A extends Members>(target: A, types: ReadonlySet<string>, native?: NativeRequest) => {
+          const search = (scan: Scanner) => inTurns((budget) => mask(target, scan, types, budget, native))
+          return loaded === null ? Effect.flatMap(scanner, (scan) => search((loaded = scan))) : search(loaded)
+        }
 
         const modeFor = ({ privacy }: Pick<KeyRecord, "privacy">) => stricter(rules.mode, privacy)
 
@@ -97,7 +101,7 @@ export class PrivacyGuard extends Context.Service<
           const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
           const native = spokenNative(plan)
-          return Effect.flatMap(masked(plan.request, wanted, native), (result) => {
+          return Effect.flatMapEager(masked(plan.request, wanted, native), (result) => {
             if (result === null) return Effect.succeed({ ...untouched, plan, refusal: unsearched })
             if (mode === "block") {
               const refusal = refusalOf(result.findings)
@@ -108,7 +112,7 @@ export class PrivacyGuard extends Context.Service<
             const { placeholders } = result
             const prompt = tokenCounter.promptOf(plan.caller.key.id, (isRough) => textsIn(request, isRough))
             // What needed the count of the request needs that of the masked one.
-            return Effect.map(plan.prompt.isCounted ? prompt.count() : Effect.void, () => ({
+            return Effect.mapEager(plan.prompt.isCounted ? prompt.count() : Effect.void, () => ({
               plan: {
                 ...plan,
                 request,
@@ -134,7 +138,7 @@ export class PrivacyGuard extends Context.Service<
                 ? Effect.succeed({ ...untouched, plan, refusal: unreadable })
                 : guarded({ ...plan, request }, embeddingTexts)
             }),
-          search: (target, types) => masked(target, types === null ? wanted : new Set(types)),
+          search: (target, types) => Effect.suspend(() => masked(target, types === null ? wanted : new Set(types))),
           modeFor,
           policyVersion: `${ENGINE}-${hash("sha256", JSON.stringify([rules.entities, rules.patterns]), "hex").slice(0, 12)}`,
           types: [...allEntities, ...own]

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { type OwnPattern } from "../../domain/Privacy.ts"
 import { type TimeBudget, type Steps } from "./TimeBudget.ts"
 import { findEmails } from "./Emails.ts"
+import { hints, hintsOf } from "./Hints.ts"
 import { findIbans } from "./Ibans.ts"
 import { findIpv6 } from "./Ipv6.ts"
 import { type CompiledPattern, compilePatterns, loadLibraries } from "./Libraries.ts"
@@ -30,20 +31,20 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
       const spans: Array<Span> = []
       const add = (span: Span): void => void spans.push(span)
       for (const pattern of own) if (wanted.has(pattern.name)) yield* findOwn(text, pattern, budget, add)
-      if (text.length >= SHORTEST) {
+      const hinted = text.length < SHORTEST ? 0 : hintsOf(text)
+      if (hinted !== 0) {
+        const seeks = (type: string, hint: number): boolean => (hinted & hint) !== 0 && wanted.has(type)
+        if (seeks("email", hints.email)) yield* findEmails(text, libraries, add)
+        if (wanted.has("secret")) yield* findSecrets(text, hinted, add)
         const kinds = {
-          cards: wanted.has("credit_card"),
-          ssns: wanted.has("us_ssn"),
-          addresses: wanted.has("ip_address")
+          cards: seeks("credit_card", hints.card),
+          ssns: seeks("us_ssn", hints.ssn),
+          addresses: seeks("ip_address", hints.ipv4)
         }
-        if (wanted.has("email")) yield* findEmails(text, libraries, add)
-        if (wanted.has("secret")) yield* findSecrets(text, add)
-        if (/\d/.test(text)) {
-          if (kinds.cards || kinds.ssns || kinds.addresses) yield* findNumbers(text, kinds, libraries, add)
-          if (kinds.addresses) yield* findIpv6(text, add)
-          if (wanted.has("phone")) yield* findPhones(text, libraries, add)
-          if (wanted.has("iban")) yield* findIbans(text, libraries, add)
-        }
+        if (kinds.cards || kinds.ssns || kinds.addresses) yield* findNumbers(text, kinds, libraries, add)
+        if (seeks("ip_address", hints.ipv6)) yield* findIpv6(text, add)
+        if (seeks("phone", hints.phone)) yield* findPhones(text, libraries, add)
+        if (seeks("iban", hints.iban)) yield* findIbans(text, libraries, add)
       }
       return yield* withoutOverlaps(spans)
     }

@@ -5,6 +5,7 @@
  */
 import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord } from "./Characters.ts"
+import { hints } from "./Hints.ts"
 import { matchesIn, runEnd, type Table, tableOf } from "./Matches.ts"
 import { type Alphabet, alphabets, type SecretFormat, secretFormats } from "./SecretFormats.ts"
 import { type Span } from "./Span.ts"
@@ -185,10 +186,11 @@ const isReference = (given: string): boolean =>
     /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(given) ||
     /^(?:x+|\*+|your[-_].*|.*(?:placeholder|changeme).*)$/i.test(given))
 
-export function* findSecrets(text: string, add: Add): Steps<void> {
-  yield* vendorKeys(text, add)
-  yield* webTokens(text, add)
-  if (text.includes("-----BEGIN")) yield* privateKeys(text, add)
-  yield* passwordsInUrls(text, add)
-  yield* assigned(text, add)
+/** `hinted`: the hints of Hints.ts that the text gives. */
+export function* findSecrets(text: string, hinted: number, add: Add): Steps<void> {
+  if ((hinted & hints.vendorKey) !== 0) yield* vendorKeys(text, add)
+  if ((hinted & hints.webToken) !== 0) yield* webTokens(text, add)
+  if ((hinted & hints.privateKey) !== 0 && text.includes("-----BEGIN")) yield* privateKeys(text, add)
+  if ((hinted & hints.passwordInUrl) !== 0) yield* passwordsInUrls(text, add)
+  if ((hinted & hints.assigned) !== 0) yield* assigned(text, add)
 }

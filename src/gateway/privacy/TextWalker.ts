@@ -84,15 +84,39 @@ export function* textsOf(target: Members, hasOwn: boolean, root: Shape = request
     value: object,
     parent: Holder | null,
     key: Key,
-    frame: Omit<Frame, "at" | "holder" | "names" | "size">
-  ) => {
+    shape: Shape | undefined,
+    json: Frame["json"],
+    numbers: Frame["numbers"],
+    label: string
+  ): void => {
     const holder: Holder = { parent, key, value, values: null, names: null }
     holders.push(holder)
     const names = Array.isArray(value) ? null : Object.keys(value)
-    stack.push({ ...frame, holder, names, size: Array.isArray(value) ? value.length : (names ?? []).length, at: 0 })
+    const size = Array.isArray(value) ? value.length : (names ?? []).length
+    stack.push({ holder, names, size, shape, json, numbers, label, at: 0 })
   }
 
-  enter(target, null, "", { shape: root, json: "no", numbers: null, label: "" })
+  const add = (
+    text: string,
+    is: Text["is"],
+    frame: Frame,
+    key: Key,
+    shape: Shape | undefined,
+    bytesFrom: number | null = null
+  ): void => {
+    const named = typeof key === "number" ? frame.label : key
+    texts.push({
+      text,
+      holder: frame.holder,
+      key,
+      is,
+      json: is === "text" ? (shape?.json ?? frame.json) : "no",
+      bytesFrom,
+      label: is !== "name" && isLabel(named) ? named : null
+    })
+  }
+
+  enter(target, null, "", root, "no", null, "")
   let steps = 0
   for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
     const { holder, json, label, names } = frame
@@ -105,40 +129,32 @@ export function* textsOf(target: Members, hasOwn: boolean, root: Shape = request
     frame.at++
     const value: unknown = Reflect.get(holder.value, key)
     const shape = typeof key === "number" ? frame.shape?.items : frame.shape?.members.get(key)
-    const add = (text: string, is: Text["is"], from: number | null = null): void => {
-      const named = typeof key === "number" ? label : key
-      texts.push({
-        text,
-        holder,
-        key,
-        is,
-        json: is === "text" ? (shape?.json ?? json) : "no",
-        bytesFrom: from,
-        label: is !== "name" && isLabel(named) ? named : null
-      })
-    }
     const keeps = shape?.keeps
     const isToken = frame.numbers === "weights" && typeof key === "string" && token.test(key)
     const isUnknown = typeof key === "string" && shape === undefined && !isToken
-    if (isUnknown && (hasOwn || !plainName.test(key))) add(key, "name")
+    if (isUnknown && (hasOwn || !plainName.test(key))) add(key, "name", frame, key, shape)
     if (keeps === "any") continue
     if (typeof value === "string") {
       if ((keeps === "word" && isWord(value)) || (keeps === "id" && isId(value))) continue
       if (keeps === "signed" && isSigned(holder.value)) continue
       const isToolName = shape?.isToolName === true || (key === "name" && isToolMessage(frame))
-      add(value, isToolName ? "tool name" : "text", keeps === "bytes" ? bytesFrom(value) : null)
+      add(value, isToolName ? "tool name" : "text", frame, key, shape, keeps === "bytes" ? bytesFrom(value) : null)
     } else if (typeof value === "number" || typeof value === "bigint" || isRawNumber(value)) {
       if (keeps === "number" || isToken) continue
       if (frame.numbers === "bounds" && typeof key === "string" && isBound(key)) continue
-      if (isRawNumber(value)) add(value.rawJSON, "number")
-      else if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER) add(String(value), "number")
+      if (isRawNumber(value)) add(value.rawJSON, "number", frame, key, shape)
+      else if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER)
+        add(String(value), "number", frame, key, shape)
     } else if (Predicate.isObjectOrArray(value)) {
-      enter(value, holder, key, {
+      enter(
+        value,
+        holder,
+        key,
         shape,
-        json: (isMessage(holder) && isTool(value)) || shape?.json === "maybe" ? "maybe" : json,
-        numbers: keeps === "bounds" || keeps === "weights" ? keeps : frame.numbers,
-        label: typeof key === "number" ? label : key
-      })
+        (isMessage(holder) && isTool(value)) || shape?.json === "maybe" ? "maybe" : json,
+        keeps === "bounds" || keeps === "weights" ? keeps : frame.numbers,
+        typeof key === "number" ? label : key
+      )
     }
   }
   return { texts, holders }

@@ -78,22 +78,21 @@ interface Turn<A> {
   readonly value: A | null
 }
 
-/** The first turn runs at once. For each further turn the search waits in a queue (Turns.ts). */
-export const makeInTurns: Effect.Effect<InTurns> = Effect.map(makeTurns, (turns): InTurns => {
-  return <A>(search: (budget: TimeBudget) => Steps<A>) =>
-    Clock.clockWith((clock) =>
-      Effect.suspend(() => {
-        const budget = new TimeBudget(() => clock.monotonicTimeNanosUnsafe())
-        const steps = search(budget)
-        const next = Effect.andThen(
-          turns.next,
-          Effect.sync(() => turnOf(steps, budget))
-        )
-        const rest = (turn: Turn<A>): Effect.Effect<A | null> =>
-          turn.isLast ? Effect.succeed(turn.value) : Effect.flatMap(next, rest)
-        return rest(turnOf(steps, budget))
-      })
-    )
+/**
+ * The first turn runs as this is called. For each further turn the search waits in a queue
+ * (Turns.ts).
+ */
+export const makeInTurns: Effect.Effect<InTurns> = Effect.gen(function* () {
+  const turns = yield* makeTurns
+  const clock = yield* Clock.Clock
+  const nowNanos = () => clock.monotonicTimeNanosUnsafe()
+  return <A>(search: (budget: TimeBudget) => Steps<A>) => {
+    const budget = new TimeBudget(nowNanos)
+    const steps = search(budget)
+    const rest = (turn: Turn<A>): Effect.Effect<A | null> =>
+      turn.isLast ? Effect.succeed(turn.value) : Effect.flatMap(turns.next, () => rest(turnOf(steps, budget)))
+    return rest(turnOf(steps, budget))
+  }
 })
 
 const turnOf = <A>(steps: Steps<A>, budget: TimeBudget): Turn<A> => {

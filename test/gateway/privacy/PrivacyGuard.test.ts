@@ -194,10 +194,11 @@ it.effect("a search that takes too long refuses the request, whatever the mode",
     const slow: Clock.Clock = Object.assign(Object.create(clock), {
       monotonicTimeNanosUnsafe: () => (nanos += 100_000_000n)
     })
-    const reason = yield* refusalOf(asked(said("ann@x.com ".repeat(50)))).pipe(Effect.provideService(Clock.Clock, slow))
+    const late = Layer.provide(layer, Layer.succeed(Clock.Clock, slow))
+    const reason = yield* refusalOf(asked(said("ann@x.com ".repeat(50)))).pipe(Effect.provide(late))
     assert.deepInclude(reason, { _tag: "PrivacyBlocked", cause: "unsearched", counts: {} })
     assert.lengthOf(heard.calls, 0)
-  }).pipe(Effect.provide(layer))
+  })
 })
 
 it.effect("embeddings are masked, and refused in mode block", () => {
