@@ -83,12 +83,21 @@ class ChoiceBuffer {
 
   /** The held text of the kinds that `next` ends, as a delta; null: there is none. */
   flushBefore(next: Delta, index: number): ChoiceDelta | null {
+    if (!this.#isHolding()) return null
     const goingOn = kindsIn(next)
     if (goingOn.size === 0) return null
     const delta: Record<string, unknown> = {}
     const pieces: Array<ToolCallDelta> = []
     this.#flushTexts(delta, pieces, goingOn)
     return choiceOf(index, delta, pieces)
+  }
+
+  /** Whether text of a kind that another kind ends is held. */
+  #isHolding(): boolean {
+    for (const held of this.#texts.values()) if (held.isHolding) return true
+    for (const { held } of this.#details.values()) if (held.isHolding) return true
+    for (const held of this.#inputs.values()) if (held.isHolding) return true
+    return false
   }
 
   /** The text that is still held, as a delta; null: there is none. */

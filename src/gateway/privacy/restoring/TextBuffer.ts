@@ -13,6 +13,8 @@ export class TextBuffer {
 
   /** Adds a piece and returns the text that is complete now. */
   push(piece: string): string {
+    // As of most pieces: nothing waits, and no placeholder is or begins in it.
+    if (this.#rest === "" && !piece.includes("[") && !piece.endsWith("\\")) return piece
     const text = this.#rest + piece
     const clear = text.length - this.#restorer.openEnd(text)
     this.#rest = text.slice(clear)
