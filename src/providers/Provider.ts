@@ -4,7 +4,8 @@
  *
  * A provider makes one attempt. Retries, fallback and the total deadline belong to the router.
  */
-import { Data, type Effect, type Scope, type Stream } from "effect"
+import { Data, type Effect, type Scope } from "effect"
+import { type Batches } from "../domain/Batches.ts"
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
@@ -169,9 +170,7 @@ export interface Provider {
    * Opens a stream. Succeeds when the provider has sent a 2xx status. The stream then yields
    * events, and fails if the connection breaks. Closing the scope aborts the upstream call.
    */
-  readonly chatStream: (
-    call: ChatCall
-  ) => Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
+  readonly chatStream: (call: ChatCall) => Effect.Effect<Batches<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
   /** Counts a prompt without an answer. Absent: the provider does not. */
   readonly countTokens?: (call: CountCall) => Effect.Effect<number, ProviderError>
   readonly embed: (call: EmbedCall) => Effect.Effect<EmbeddingReply, ProviderError>

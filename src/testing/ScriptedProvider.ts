@@ -5,6 +5,7 @@
  */
 import { Duration, Effect, Layer, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
+import { Batches } from "../domain/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type EmbeddingReply } from "../domain/Embedding.ts"
 import { type TokenUsage } from "../domain/pricing/Money.ts"
@@ -132,7 +133,7 @@ const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvide
       )
       const events = script.events ?? (script.reply === undefined ? undefined : replayEvents(script.reply))
       if (events === undefined) return yield* unanswerable("chatStream")
-      return Stream.fromIterable(events).pipe(
+      const stream = Stream.fromIterable(events).pipe(
         Stream.mapEffect((event) => {
           if (typeof event === "number") return Effect.as(Effect.sleep(Duration.millis(event)), null)
           if (event._tag === "Choices" || event._tag === "End") {
@@ -144,6 +145,7 @@ const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvide
         }),
         Stream.filter((event) => event !== null)
       )
+      return yield* Batches.fromStream(stream)
     }),
     embed: (call) => answer(call, "embed", (script) => script.vectors)
   }

@@ -71,7 +71,7 @@ describe.each(cases)("$file", (recording) => {
     const stream = providers.get({ provider, offer: model })?.chatStream({ request, offer: model })
     const error = yield* Effect.scoped(
       Effect.flatMap(stream ?? Effect.die("no provider"), (opened) =>
-        Stream.runForEach(opened, (event) => Effect.sync(() => void events.push(event)))
+        Stream.runForEach(opened.stream, (event) => Effect.sync(() => void events.push(event)))
       )
     ).pipe(
       Effect.as(null),

@@ -123,7 +123,7 @@ export const streamed = (given: Asked = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { events, metadata, head } = yield* begun(given)
-      const read: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(events))
+      const read: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(events.stream))
       const last = read.at(-1)
       return {
         head,

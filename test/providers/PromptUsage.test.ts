@@ -26,7 +26,7 @@ const told = Effect.fnUntraced(function* (provider: Provider, more: Partial<Chat
   }
   const lengths: Array<number> = []
   yield* Effect.flatMap(provider.chatStream(call), (events) =>
-    Stream.runForEach(events, () => Effect.sync(() => void lengths.push(usages.length)))
+    Stream.runForEach(events.stream, () => Effect.sync(() => void lengths.push(usages.length)))
   ).pipe(Effect.scoped, Effect.ignore)
   return { first: lengths[0], usages }
 })

@@ -141,11 +141,13 @@ describe("layerScripted", () => {
     Effect.gen(function* () {
       const provider = yield* only
       const collected = yield* Effect.forkChild(
-        Effect.scoped(Effect.flatMap(provider.chatStream(call), Stream.runCollect))
+        Effect.scoped(Effect.flatMap(provider.chatStream(call), (events) => Stream.runCollect(events.stream)))
       )
       yield* TestClock.adjust(1_000)
       assert.deepStrictEqual(yield* Fiber.join(collected), [{ _tag: "End", usage: null, systemFingerprint: null }])
-      const error = yield* Effect.flip(Effect.scoped(Effect.flatMap(provider.chatStream(call), Stream.runDrain)))
+      const error = yield* Effect.flip(
+        Effect.scoped(Effect.flatMap(provider.chatStream(call), (events) => Stream.runDrain(events.stream)))
+      )
       assert.instanceOf(error.reason, Cut)
       assert.deepStrictEqual(aborted, [])
       const hanging = yield* Effect.forkChild(Effect.scoped(provider.chatStream(call)))

@@ -111,7 +111,7 @@ const request: ChatRequest = {
 const eventsOf = ({ make, stream, upstream }: Vendor) =>
   Effect.scoped(
     Effect.flatMap(make("alpha", replay(stream)).chatStream({ request, offer: { ...offer, upstream } }), (events) =>
-      Stream.runCollect(events)
+      Stream.runCollect(events.stream)
     )
   )
 

@@ -29,7 +29,7 @@ export const offerOf = (upstream: string) => ({ ...offer, upstream })
 export const collect = (given: Replay, sent: ChatRequest = request({ stream: true })) =>
   Effect.scoped(
     Effect.flatMap(bedrock(given).chatStream({ request: sent, offer: offerOf(SONNET) }), (events) =>
-      Stream.runCollect(events)
+      Stream.runCollect(events.stream)
     )
   )
 
@@ -40,7 +40,7 @@ export const broken = Effect.fnUntraced(function* (given: Replay) {
   const error = yield* Effect.flip(
     Effect.scoped(
       Effect.flatMap(stream, (opened) =>
-        Stream.runForEach(opened, (event) => Effect.sync(() => void events.push(event)))
+        Stream.runForEach(opened.stream, (event) => Effect.sync(() => void events.push(event)))
       )
     )
   )

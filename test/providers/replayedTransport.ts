@@ -39,15 +39,15 @@ export const replay = ({
         return Effect.succeed({
           status,
           headers,
-          chunks: Effect.suspend((): Effect.Effect<ReadonlyArray<Buffer> | null, HttpExchangeFailure> => {
+          arrived: Effect.void,
+          take: () => {
             const chunk = chunks[at++]
-            if (chunk !== undefined) return Effect.succeed([chunk])
-            return failure === undefined ? Effect.succeed(null) : Effect.fail(failure)
-          }),
+            return chunk === undefined ? (failure ?? null) : [chunk]
+          },
           text: () => Effect.succeed(text),
-          hurry: Effect.void,
+          hurry: () => undefined,
           sawToken: () => undefined,
-          drain: Effect.void
+          drain: () => undefined
         })
       }
     }

@@ -44,7 +44,7 @@ const dialect = (
       make(replay({ chunks: frames(usage, beside).map((frame) => Buffer.from(frame)), type }))
         .chatStream({ request: { ...request, stream: true }, offer: asked })
         .pipe(
-          Effect.flatMap((events) => Stream.runCollect(events)),
+          Effect.flatMap((events) => Stream.runCollect(events.stream)),
           Effect.scoped,
           Effect.map((events) => endOf(Array.from(events)))
         )

@@ -5,6 +5,7 @@
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
 import { Context, Duration, Effect, Fiber, Scope, Stream } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
@@ -51,8 +52,8 @@ export class ReceivedAnswer {
 }
 
 /** Reads the rest of an answer whose client has left. */
-export const readToEnd = <E>(events: Stream.Stream<ChatEvent, E>, seen: ReceivedAnswer): Effect.Effect<void> =>
-  events.pipe(
+export const readToEnd = <E>(events: Batches<ChatEvent, E>, seen: ReceivedAnswer): Effect.Effect<void> =>
+  events.stream.pipe(
     Stream.runForEachArray((chunk) => {
       for (const event of chunk) seen.add(event)
       return seen.output.bound() > READ_ON_TOKENS ? Effect.fail("enough") : Effect.void

@@ -5,7 +5,8 @@
  * is cut before a token that is not reserved: spent + reserved stays below the cap at every moment.
  * An answer that holds its worst case is cut too, if the provider exceeds its limit.
  */
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
@@ -91,7 +92,7 @@ export const budgetExceeded = (plan: RequestPlan, balance: Balance, neededNano: 
  */
 export const reserveWhileStreaming =
   ({ plan, reservation }: MeteredRequest, tokenNano: number, extend: Extend) =>
-  <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
+  <E>(events: Batches<ChatEvent, E>): Batches<ChatEvent, E | GatewayError> => {
     const output = new OutputCounter()
     const { isSliced } = reservation.held
     const heldTokens = () => reservation.held.tokens ?? 0
@@ -139,9 +140,9 @@ export const reserveWhileStreaming =
           )
     })
 
-    return Stream.mapArrayEffect(events, (chunk) => {
+    return events.map((chunk) => {
       for (const event of chunk) if (event._tag === "Choices") output.add(event.choices)
-      return output.bound() + lowTokens <= paidTokens() ? Effect.succeed(chunk) : Effect.as(pay(), chunk)
+      return output.bound() + lowTokens <= paidTokens() ? chunk : Effect.as(pay(), chunk)
     })
   }
 

@@ -3,7 +3,8 @@
  * or cancelled. The ledger is settled once, with the usage that the provider reported or the
  * gateway counted; the generation says which. Only this module settles or voids a request.
  */
-import { Cause, Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
+import { Cause, Clock, Context, Effect, Layer, type Scope } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -95,9 +96,9 @@ export class Settlement extends Context.Service<
     readonly stream: (
       request: MeteredRequest,
       answer: Answer,
-      events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+      events: Batches<ChatEvent, ProviderError | GatewayError>,
       scope: Scope.Scope
-    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError>
+    ) => Effect.Effect<Batches<CompletionEvent>, GatewayError>
   }
 >()("tollgate/gateway/billing/Settlement") {
   static readonly layer = Layer.effect(

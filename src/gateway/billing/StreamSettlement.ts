@@ -3,7 +3,8 @@
  * that lacks only its usage.
  */
 import * as Arr from "effect/Array"
-import { Cause, type Clock, Effect, type Pull, type Scope, Stream } from "effect"
+import { Cause, type Clock, Effect, type Scope } from "effect"
+import { type Batch, Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../../domain/Errors.ts"
@@ -50,9 +51,9 @@ export const makeStreamSettlement = ({
   const begin = (
     request: MeteredRequest,
     answer: Answer,
-    events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+    events: Batches<ChatEvent, ProviderError | GatewayError>,
     scope: Scope.Scope
-  ): Effect.Effect<Stream.Stream<CompletionEvent>> => {
+  ): Effect.Effect<Batches<CompletionEvent>> => {
     const { log, plan, reservation } = request
     const firstTokenAtMs = clock.currentTimeMillisUnsafe()
     const seen = new ReceivedAnswer()
@@ -62,14 +63,14 @@ export const makeStreamSettlement = ({
     let ending: ReadonlyArray<Members> | undefined
 
     /** The events that go to the client. */
-    const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
+    const observe = (batch: Batch<ChatEvent>): Batch<CompletionEvent> | null => {
       const deltas: Array<CompletionEvent> = []
-      for (const event of chunk) {
+      for (const event of batch) {
         seen.add(event)
         if (event._tag === "Choices") deltas.push(event)
         else ending = event.native
       }
-      return deltas
+      return Arr.isReadonlyArrayNonEmpty(deltas) ? deltas : null
     }
 
     const recordAtEnd = (): AttemptRecord =>
@@ -115,35 +116,26 @@ export const makeStreamSettlement = ({
       })
     }
 
-    let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
+    let isBegun = false
     // Finalizers run in reverse order: this one runs before the call is aborted.
     const added = addFinalizer(scope, () => {
-      if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
+      if (reservation.isSettled || !isBegun || answer.source === "cache") return Effect.void
       if (seen.finishReason === null && hasVisibleOutput(plan)) return Effect.void
       const left = Effect.suspend(() => {
         const { record } = log
         return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, shown)
       })
-      return Effect.andThen(readToEnd(Stream.fromPull(Effect.succeed(rest)), seen), left)
+      return Effect.andThen(readToEnd(events, seen), left)
     })
 
-    // One step instead of five of `Stream`, because every token passes through it.
-    const settling = Stream.transformPull(events, (pull) => {
-      let isOver = false
-      rest = pull
-      const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
-        onSuccess: (chunk) => {
-          const deltas = observe(chunk)
-          return Arr.isReadonlyArrayNonEmpty(deltas) ? Effect.succeed(deltas) : next
-        },
-        onFailure: (error) => {
-          if (!Cause.isDone(error)) broken = error
-          isOver = true
-          return finish()
-        }
-      })
-      return Effect.succeed(Effect.suspend(() => (isOver ? Cause.done() : next)))
+    const observed = events.through<CompletionEvent, never, never>(observe, (end) => {
+      if (!Cause.isDone(end)) broken = end
+      return finish()
     })
+    const settling = new Batches(() => {
+      isBegun = true
+      return observed.ready()
+    }, observed.read)
     return Effect.mapEager(added, () => settling)
   }
 

@@ -1,5 +1,6 @@
 /** Converts answers to and from entries of the prompt cache. */
-import { Cause, Effect, Stream } from "effect"
+import { Cause, Effect } from "effect"
+import { Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type ChatReply, type ChatRequest, type ReplyChoice } from "../../domain/Chat.ts"
@@ -29,7 +30,7 @@ export const cacheHit = ({ streamed }: RequestPlan<ChatRequest>, candidate: Cand
   fallbackUsed: false,
   latencyMs: 0,
   source: "cache",
-  body: streamed ? { _tag: "Stream", events: Stream.fromArray(replayEvents(reply)) } : { _tag: "Whole", reply }
+  body: streamed ? { _tag: "Stream", events: Batches.of(replayEvents(reply)) } : { _tag: "Whole", reply }
 })
 
 /**
@@ -56,20 +57,16 @@ export const storeAnswer = (
   }
   if (answer.body._tag === "Whole") return Effect.mapEager(keep(answer.body.reply), () => answer)
   const builder = new ReplyAssembler()
-  const events = Stream.transformPull(answer.body.events, (pull) =>
-    Effect.succeed(
-      Effect.matchEffect(pull, {
-        onSuccess: (chunk) => {
-          let ended = false
-          for (const event of chunk) {
-            builder.add(event)
-            ended ||= event._tag === "End"
-          }
-          return ended ? Effect.mapEager(keep(builder.build()), () => chunk) : Effect.succeed(chunk)
-        },
-        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail(), Effect.fail(error))
-      })
-    )
+  const events = answer.body.events.through(
+    (batch) => {
+      let ended = false
+      for (const event of batch) {
+        builder.add(event)
+        ended ||= event._tag === "End"
+      }
+      return ended ? Effect.mapEager(keep(builder.build()), () => batch) : batch
+    },
+    (end) => Effect.flatMapEager(Cause.isDone(end) ? Effect.void : miss.fail(), () => Effect.fail(end))
   )
   return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
 }

@@ -2,7 +2,8 @@
  * Stores a chat completion for retries. A stream is recorded event by event, so that a replay is
  * identical byte for byte. A stream that breaks off, or whose client leaves, is not stored.
  */
-import { Effect, Predicate, Stream } from "effect"
+import { Effect, Predicate } from "effect"
+import { Batches } from "../../domain/Batches.ts"
 import { type ChatReply, type UsageInfo } from "../../domain/Chat.ts"
 import { type Completed, type CompletionEvent, type Head } from "../request/Answer.ts"
 import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "../idempotency/Idempotency.ts"
@@ -37,11 +38,11 @@ const keptEvent = (event: CompletionEvent): CompletionEvent =>
 const keptReply = (reply: ChatReply): ChatReply => (reply.native === undefined ? reply : { ...reply, choices: [] })
 
 /** Records the events that pass, and ends the turn before the last event is passed on. */
-const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn): Stream.Stream<CompletionEvent> => {
+const recorded = (head: Head, events: Batches<CompletionEvent>, turn: Turn): Batches<CompletionEvent> => {
   let texts: Array<string> = []
   let size = 0
   let isKept = true
-  return Stream.mapArrayEffect(events, (chunk) => {
+  return events.map((chunk) => {
     for (const event of chunk) {
       if (event._tag === "Failed") isKept = false
       if (!isKept) continue
@@ -51,7 +52,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
       if (size > MAX_KEPT_CHARACTERS) isKept = false
     }
     if (!isKept) texts = []
-    if (!chunk.some(({ _tag }) => _tag === "Usage")) return Effect.succeed(chunk)
+    if (!chunk.some(({ _tag }) => _tag === "Usage")) return chunk
     return Effect.as(isKept ? turn.keep(textOf(head, `{"events":[${texts.join(",")}]}`)) : turn.free(), chunk)
   })
 }
@@ -69,9 +70,7 @@ export const completionReplay = (again: (head: Head) => Effect.Effect<void>): Re
     const { body, head } = kept
     return Effect.as(
       again(head),
-      "events" in body
-        ? { _tag: "Stream", head, events: Stream.fromArray(body.events) }
-        : { _tag: "Reply", head, ...body }
+      "events" in body ? { _tag: "Stream", head, events: Batches.of(body.events) } : { _tag: "Reply", head, ...body }
     )
   }
 })

@@ -6,7 +6,8 @@
  * It fails closed: a request that could not be searched completely within its time is refused. When
  * it is off, it adds no work to a request.
  */
-import { Context, Effect, Layer, type Stream } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { hash } from "node:crypto"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
@@ -44,7 +45,7 @@ export interface Guarded<Request> {
   readonly isClear: boolean
   /** The reply with the values back in. */
   readonly reply: (reply: ChatReply) => ChatReply
-  readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
+  readonly events: (events: Batches<CompletionEvent>) => Batches<CompletionEvent>
 }
 
 export class PrivacyGuard extends Context.Service<
@@ -123,7 +124,7 @@ export class PrivacyGuard extends Context.Service<
               refusal: null,
               isClear: searchesAll,
               reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), plan.keepsReasoning),
-              events: (events: Stream.Stream<CompletionEvent>) =>
+              events: (events: Batches<CompletionEvent>) =>
                 restoredStream(events, makeRestorer(placeholders), plan.keepsReasoning)
             }))
           })
@@ -160,7 +161,7 @@ const untouched = {
   refusal: null,
   isClear: false,
   reply: (reply: ChatReply) => reply,
-  events: (events: Stream.Stream<CompletionEvent>) => events
+  events: (events: Batches<CompletionEvent>) => events
 }
 
 export const unsearched = gatewayError(new PrivacyBlocked({ counts: {}, cause: "unsearched" }))

@@ -3,6 +3,7 @@
  * answer ends with the finish reason `length`, as with a smaller `max_tokens`.
  */
 import { Effect, Stream } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Malformed, ProviderError, TooLarge } from "../../providers/Provider.ts"
@@ -17,14 +18,14 @@ const LARGEST_REPLY = 32 * 1_048_576
  * returns the completion tokens so far.
  */
 export const collectReply = Effect.fnUntraced(function* (
-  events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+  events: Batches<ChatEvent, ProviderError | GatewayError>,
   provider: string,
   watched: (produced: () => number) => void
 ) {
   const builder = new ReplyAssembler(LARGEST_REPLY)
   watched(() => countReply(builder.partial()))
   let isCut = false
-  yield* events.pipe(
+  yield* events.stream.pipe(
     Stream.runForEachArray((chunk) => {
       for (const event of chunk) builder.add(event)
       return builder.isTooLarge

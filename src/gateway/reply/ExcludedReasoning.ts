@@ -2,7 +2,9 @@
  * Replies without their reasoning, for clients that ask for that. The model reasons all the same,
  * and its reasoning is counted and billed.
  */
-import { Predicate, Stream } from "effect"
+import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { Predicate } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type ChatReply, type ChoiceDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
 
@@ -29,14 +31,15 @@ export const withoutReasoning = (reply: ChatReply): ChatReply => ({
 })
 
 /** Events with nothing but reasoning are left out. */
-export const eventsWithoutReasoning = (events: Stream.Stream<CompletionEvent>): Stream.Stream<CompletionEvent> =>
-  events.pipe(
-    Stream.map((event): CompletionEvent => {
-      if (event._tag !== "Choices") return event
-      return { ...event, choices: event.choices.map(shown).filter((choice) => choice !== null) }
-    }),
-    Stream.filter((event) => event._tag !== "Choices" || event.choices.length > 0)
-  )
+export const eventsWithoutReasoning = (events: Batches<CompletionEvent>): Batches<CompletionEvent> =>
+  events.map((batch) => {
+    const kept = batch.flatMap((event): ReadonlyArray<CompletionEvent> => {
+      if (event._tag !== "Choices") return [event]
+      const choices = event.choices.map(shown).filter((choice) => choice !== null)
+      return choices.length === 0 ? [] : [{ ...event, choices }]
+    })
+    return isReadonlyArrayNonEmpty(kept) ? kept : null
+  })
 
 const shown = (choice: ChoiceDelta): ChoiceDelta | null => {
   const delta = without(choice.delta)

@@ -1,5 +1,5 @@
 /** An answer to a chat request, with its origin, on its way to the client. */
-import { type Stream } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type Choices, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -17,7 +17,7 @@ export interface Answer extends Origin {
   readonly latencyMs: number
   readonly body:
     | { readonly _tag: "Whole"; readonly reply: ChatReply }
-    | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError | GatewayError> }
+    | { readonly _tag: "Stream"; readonly events: Batches<ChatEvent, ProviderError | GatewayError> }
 }
 
 /**
@@ -66,4 +66,4 @@ export type Completed =
       readonly usage: UsageInfo
       readonly endedAtMs?: number
     }
-  | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }
+  | { readonly _tag: "Stream"; readonly head: Head; readonly events: Batches<CompletionEvent> }

@@ -2,7 +2,8 @@
  * The limits that a reservation sets on the request's calls. Billing makes it after the
  * reservation; routing keeps to it.
  */
-import { type Effect, type Stream } from "effect"
+import { type Effect } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -22,5 +23,5 @@ export interface OutputBudget {
    */
   readonly hold: (candidate: Candidate, prompt: PromptTokens) => Effect.Effect<boolean>
   /** Passes on an answer's events as long as they are paid for. */
-  readonly watch: <E>(events: Stream.Stream<ChatEvent, E>) => Stream.Stream<ChatEvent, E | GatewayError>
+  readonly watch: <E>(events: Batches<ChatEvent, E>) => Batches<ChatEvent, E | GatewayError>
 }

@@ -5,16 +5,17 @@
  * log probabilities, several choices or answers in a fixed format. Every call is on the receipt and
  * is charged at its own prices.
  */
-import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
-import { Effect, type Pull, type Scope } from "effect"
+import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { Cause, Effect } from "effect"
+import { type Batch, Batches } from "../../domain/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
 import { leavesTextOpen } from "../../domain/Native.ts"
-import { ProviderError } from "../../providers/Provider.ts"
+import { type ProviderError } from "../../providers/Provider.ts"
 import { abortedCharge, type Charge } from "../request/AttemptRecord.ts"
 import { type Failure } from "./FailurePolicy.ts"
 import { ContinuationSeam } from "./ContinuationSeam.ts"
-import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
+import { type OpenedStream } from "./OpenedStream.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput } from "./MaxTokens.ts"
@@ -99,12 +100,10 @@ export interface Continuing {
   readonly opened: OpenedStream
   /** The next candidate that is asked to continue; undefined: there is none. */
   readonly nextCandidate: () => Candidate | undefined
-  readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
+  readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure>
   /** Called for every call that broke off and was continued. */
   readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
 }
-
-type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, void, Scope.Scope>
 
 /**
  * The rest of the stream after its head. Fails with the last provider's error if the stream is not
@@ -117,11 +116,11 @@ export const continueStream = ({
   open,
   opened,
   request: { budget, log, plan }
-}: Continuing): ContinuedPull => {
+}: Continuing): Batches<ChatEvent, ProviderError> => {
   const sent = new Sent(plan.keepsReasoning === true)
   sent.add(opened.head)
   /** `producedTokens`: of the calls before, which are part of its prompt. */
-  let current = { candidate, producedTokens: 0, pull: opened.pull, close: opened.close }
+  let current = { candidate, producedTokens: 0, close: opened.close }
 
   /** The charge for the call that broke off, if another continues it. */
   const chargeSoFar = (promptTokens: number): Charge =>
@@ -148,32 +147,31 @@ export const continueStream = ({
       log.charge(charged, at)
       yield* broke(charged.candidate, error)
       log.continued({ candidate: next, promptTokens, producedTokens })
-      const { close, head, pull } = result.success
-      current = { candidate: next, producedTokens, pull: joined(pull, joint), close }
+      const { close, head, rest } = result.success
+      current = { candidate: next, producedTokens, close }
       sent.nextCall()
-      const events = joinedEvents(head, joint)
-      if (isReadonlyArrayNonEmpty(events)) return events
-      return yield* current.pull
+      const joined = rest.after(head).map((events) => {
+        const kept = joinedEvents(events, joint)
+        return isReadonlyArrayNonEmpty(kept) ? kept : null
+      })
+      events = continued(joined)
+      return yield* joined.pull
     }
   })
 
-  const note = (events: NonEmptyReadonlyArray<ChatEvent>) => {
-    sent.add(events)
-    return events
+  const note = (batch: Batch<ChatEvent>) => {
+    sent.add(batch)
+    return batch
   }
-  const pull: ContinuedPull = Effect.suspend(() =>
-    Effect.catch(Effect.map(current.pull, note), (failure) =>
-      failure instanceof ProviderError ? Effect.map(goOn(failure), note) : Effect.fail(failure)
-    )
+  const continued = (call: Batches<ChatEvent, ProviderError>): Batches<ChatEvent, ProviderError> =>
+    call.through(note, (end) => (Cause.isDone(end) ? Effect.fail(end) : Effect.map(goOn(end), note)))
+  /** Those of the current call. */
+  let events = continued(opened.rest)
+  return new Batches(
+    () => events.ready(),
+    () => events.read()
   )
-  return pull
 }
-
-const joined = (pull: EventPull, joint: ContinuationSeam): EventPull =>
-  Effect.flatMap(pull, (events) => {
-    const kept = joinedEvents(events, joint)
-    return isReadonlyArrayNonEmpty(kept) ? Effect.succeed(kept) : joined(pull, joint)
-  })
 
 const joinedEvents = (events: ReadonlyArray<ChatEvent>, joint: ContinuationSeam): Array<ChatEvent> =>
   events.flatMap((event): ReadonlyArray<ChatEvent> => {

@@ -11,7 +11,7 @@ import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { nativeFor } from "../../domain/Native.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { collectReply } from "../reply/CollectReply.ts"
-import { withTimeout, eventsOf, leftOutInto, openStream, withCallLimit } from "./OpenedStream.ts"
+import { withTimeout, leftOutInto, openStream, withCallLimit } from "./OpenedStream.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
@@ -56,8 +56,8 @@ export const makeWholeReply = () => {
     const reply = openStream(provider, candidate, content, call.request, isLast).pipe(
       Effect.matchEffect({
         onFailure: refused,
-        onSuccess: ({ head, pull }) =>
-          collectReply(budget.watch(eventsOf(head, pull)), provider.config.slug, (produced) => log.watch(produced))
+        onSuccess: ({ head, rest }) =>
+          collectReply(budget.watch(rest.after(head)), provider.config.slug, (produced) => log.watch(produced))
       }),
       Effect.scoped
     )

@@ -4,7 +4,8 @@
  * once; a successful one lives until the request ends or it is closed.
  */
 import * as Arr from "effect/Array"
-import { Channel, Clock, Context, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Pull, Scope } from "effect"
+import { type Batch, Batches } from "../../domain/Batches.ts"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { addFinalizer } from "../../domain/OnClose.ts"
@@ -15,32 +16,14 @@ import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { type ChatCall, Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
-export type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError>
-
 export interface OpenedStream {
   /** Up to the first token. */
-  readonly head: Arr.NonEmptyReadonlyArray<ChatEvent>
+  readonly head: Batch<ChatEvent>
   /** The rest. Fails if the provider breaks off or is silent for too long. */
-  readonly pull: EventPull
+  readonly rest: Batches<ChatEvent, ProviderError>
   /** Aborts the call. */
   readonly close: Effect.Effect<void>
 }
-
-/** The whole stream: its head and the rest. */
-export const eventsOf = <E>(
-  head: Arr.NonEmptyReadonlyArray<ChatEvent>,
-  rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, E>
-): Stream.Stream<ChatEvent, Pull.ExcludeDone<E>> =>
-  Stream.fromPull(
-    Effect.sync(() => {
-      let isBegun = false
-      return Effect.suspend(() => {
-        if (isBegun) return rest
-        isBegun = true
-        return Effect.succeed(head)
-      })
-    })
-  )
 
 /**
  * `native`: the request in its own form, if it is sent so. `isLast`: no other provider is asked
@@ -70,11 +53,9 @@ export const openStream = (
     }
     const leftOut = leftOutInto(log, candidate)
     const call = { request, native, offer: candidate.offer, limitMs, leftOut, promptUsage }
-    // `Stream.toPull` would pass all services of the program to each pull again.
-    const pulled = Effect.flatMap(Scope.provide(provider.chatStream(call), scope), (events) =>
-      Channel.toPullScoped(Stream.toChannel(events), scope)
+    const opened = Effect.flatMap(Scope.provide(provider.chatStream(call), scope), (events) =>
+      readHead(provider, candidate, scope, events, [])
     )
-    const opened = Effect.flatMap(pulled, (pull) => readHead(provider, candidate, scope, pull, []))
     const limited = Effect.flatMapEager(added, () => withCallLimit(opened, limitMs, provider, "first_token"))
     return Effect.onExitPrimitive(limited, (exit) =>
       exit._tag === "Failure" ? Scope.closeUnsafe(scope, exit) : undefined
@@ -86,15 +67,15 @@ const readHead = (
   provider: Provider,
   candidate: Candidate,
   scope: Scope.Closeable,
-  pull: EventPull,
+  events: Batches<ChatEvent, ProviderError>,
   before: ReadonlyArray<ChatEvent>
 ): Effect.Effect<OpenedStream, ProviderError> =>
-  Pull.matchEffect(pull, {
-    onSuccess: (events) => {
-      const head = Arr.appendAll(before, events)
+  Pull.matchEffect(events.next(), {
+    onSuccess: (batch) => {
+      const head = Arr.appendAll(before, batch)
       return head.some(carriesToken)
-        ? Effect.succeed({ head, pull: withinIdle(provider, candidate, pull), close: Scope.close(scope, Exit.void) })
-        : readHead(provider, candidate, scope, pull, head)
+        ? Effect.succeed({ head, rest: withinIdle(provider, candidate, events), close: Scope.close(scope, Exit.void) })
+        : readHead(provider, candidate, scope, events, head)
     },
     onFailure: Effect.failCause,
     onDone: () =>
@@ -103,13 +84,19 @@ const readHead = (
       )
   })
 
-const withinIdle = (provider: Provider, candidate: Candidate, pull: EventPull): EventPull =>
+const withinIdle = (
+  provider: Provider,
+  candidate: Candidate,
+  events: Batches<ChatEvent, ProviderError>
+): Batches<ChatEvent, ProviderError> =>
   provider.keepsLimits === true
-    ? pull
-    : Effect.timeoutOrElse(pull, {
-        duration: Duration.millis(limitsOf(candidate).idleMs),
-        orElse: () => Effect.fail(timedOut(provider, "idle"))
-      })
+    ? events
+    : Batches.fromPull(
+        Effect.timeoutOrElse(events.pull, {
+          duration: Duration.millis(limitsOf(candidate).idleMs),
+          orElse: () => Effect.fail(timedOut(provider, "idle"))
+        })
+      )
 
 /** Records in the log what a call leaves out of the request. */
 export const leftOutInto = (log: AttemptLog, candidate: Candidate) => (members: ReadonlyArray<string>) =>

@@ -4,7 +4,8 @@
  * status line. Every call is an attempt on the receipt. A client's error ends the search, because
  * every other provider would refuse the request too.
  */
-import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
+import { Clock, Context, Effect, Layer, Scope } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { addFinalizer, withScope } from "../../domain/OnClose.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
@@ -17,7 +18,7 @@ import { type Found, makeCandidateSearch } from "./CandidateSearch.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { continueStream, isContinuable, successors } from "./Continuation.ts"
-import { withTimeout, eventsOf, type OpenedStream, openStream } from "./OpenedStream.ts"
+import { withTimeout, type OpenedStream, openStream } from "./OpenedStream.ts"
 import { InFlight } from "./InFlight.ts"
 import { makeKeysOf } from "./ProviderKeys.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
@@ -55,7 +56,7 @@ export class Router extends Context.Service<
     /** The scope holds the upstream call: closing it aborts the call. */
     readonly stream: (
       request: RoutedRequest<ChatRequest>
-    ) => Effect.Effect<Routed<Stream.Stream<ChatEvent, ProviderError>>, GatewayError, Scope.Scope>
+    ) => Effect.Effect<Routed<Batches<ChatEvent, ProviderError>>, GatewayError, Scope.Scope>
     readonly embed: (request: RoutedRequest<EmbeddingRequest>) => Effect.Effect<Routed<EmbeddingReply>, GatewayError>
   }
 >()("tollgate/gateway/routing/Router") {
@@ -111,32 +112,30 @@ export class Router extends Context.Service<
           scope: Scope.Scope
         ) => {
           const { plan } = request
-          return Scope.provide(
-            continueStream({
-              request,
-              opened,
-              candidate,
-              nextCandidate: () => after.splice(0, 1).flatMap((next) => keysOf(next, plan.caller.key.id))[0],
-              broke: (candidate, error) => {
-                stats.recordBreak(candidate.provider.slug, candidate.offer.id)
-                return circuits.recordBreak(candidate, error, plan.caller.key.id)
-              },
-              open: (candidate, request_) => {
-                const provider = providers.get(candidate)
-                return provider === undefined
-                  ? Effect.die(new Error("a candidate is of no provider"))
-                  : Effect.suspend(() =>
-                      attempt(request, candidate, () =>
-                        openStream(provider, candidate, { request: request_ }, request, after.length === 0)
-                      )
-                    ).pipe(
-                      Effect.map(({ answer }) => answer),
-                      Effect.tap(() => untilClosed(candidate, scope))
+          return continueStream({
+            request,
+            opened,
+            candidate,
+            nextCandidate: () => after.splice(0, 1).flatMap((next) => keysOf(next, plan.caller.key.id))[0],
+            broke: (candidate, error) => {
+              stats.recordBreak(candidate.provider.slug, candidate.offer.id)
+              return circuits.recordBreak(candidate, error, plan.caller.key.id)
+            },
+            open: (candidate, request_) => {
+              const provider = providers.get(candidate)
+              return provider === undefined
+                ? Effect.die(new Error("a candidate is of no provider"))
+                : Effect.suspend(() =>
+                    attempt(request, candidate, () =>
+                      openStream(provider, candidate, { request: request_ }, request, after.length === 0)
                     )
-              }
-            }),
-            scope
-          )
+                  ).pipe(
+                    Effect.map(({ answer }) => answer),
+                    Effect.tap(() => untilClosed(candidate, scope)),
+                    Scope.provide(scope)
+                  )
+            }
+          })
         }
 
         const stream = (request: RoutedRequest<ChatRequest>) =>
@@ -149,8 +148,8 @@ export class Router extends Context.Service<
             return Effect.flatMapEager(found, (found) => {
               const { answer: opened, candidate, fallbackUsed, latencyMs } = found
               const after = afterBreak(request, found)
-              const rest = after.length === 0 ? opened.pull : continued(request, found, after, scope)
-              const answer = eventsOf(opened.head, rest)
+              const rest = after.length === 0 ? opened.rest : continued(request, found, after, scope)
+              const answer = rest.after(opened.head)
               return Effect.mapEager(untilClosed(candidate, scope), () => ({
                 candidate,
                 fallbackUsed,

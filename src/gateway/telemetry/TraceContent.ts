@@ -5,7 +5,8 @@
  * privacy mode, and truncated before it is searched. Text that could not be searched in time is
  * left out.
  */
-import { Effect, Predicate, Stream } from "effect"
+import { Effect, Predicate } from "effect"
+import { type Batches } from "../../domain/Batches.ts"
 import { type ChatMessage, type ChatReply, type Members, type ReplyChoice } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/json/Json.ts"
 import { allEntities } from "../../domain/Privacy.ts"
@@ -31,7 +32,7 @@ export interface TraceContent {
   readonly prompt: (messages: ReadonlyArray<ChatMessage>, isClear: boolean) => Effect.Effect<void>
   readonly reply: (reply: ChatReply) => Effect.Effect<void>
   /** Passes the events on unchanged and records the reply when they end. */
-  readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
+  readonly events: (events: Batches<CompletionEvent>) => Batches<CompletionEvent>
 }
 
 /** Null: recording is off. The libraries of the search are loaded at the first prompt. */
@@ -70,17 +71,18 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
       reply,
       events: (events) => {
         const builder = new ReplyAssembler()
-        const end = Effect.suspend(() => {
-          const built = builder.build()
-          return built === null ? Effect.void : reply(built)
-        })
-        return events.pipe(
-          Stream.map((event) => {
-            if (event._tag === "Choices") builder.add(event)
-            else if (event._tag === "Usage") builder.add({ _tag: "End", usage: null, systemFingerprint: null })
-            return event
-          }),
-          Stream.concat(Stream.fromEffectDrain(end))
+        return events.through<CompletionEvent, never, never>(
+          (batch) => {
+            for (const event of batch) {
+              if (event._tag === "Choices") builder.add(event)
+              else if (event._tag === "Usage") builder.add({ _tag: "End", usage: null, systemFingerprint: null })
+            }
+            return batch
+          },
+          (end) => {
+            const built = builder.build()
+            return built === null ? Effect.fail(end) : Effect.andThen(reply(built), Effect.fail(end))
+          }
         )
       }
     }

@@ -2,7 +2,8 @@
  * Encodes a completion's events as Server-Sent Events, in the form of a writer. Fifteen seconds of
  * silence are filled, so that proxies keep the connection. Encoding cannot fail.
  */
-import { Cause, Effect, type Pull, Scope, Stream } from "effect"
+import { Cause, Channel, Effect, type Pull, Scope, Stream } from "effect"
+import { type Batch, type Batches } from "../../domain/Batches.ts"
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { type CompletionEvent } from "../../gateway/request/Answer.ts"
 
@@ -33,54 +34,56 @@ export const makeEncode =
   (silences: Deadlines, stalls: Deadlines) =>
   (
     writer: EventWriter,
-    events: Stream.Stream<CompletionEvent>,
+    events: Batches<CompletionEvent>,
     keepAlive: () => string,
     comment: (text: () => string) => void
   ): Stream.Stream<Uint8Array> =>
-    Stream.transformPull(events, (pull, scope) =>
-      Effect.withFiber((fiber) => {
-        const silence = silences.begin(() => {
-          comment(keepAlive)
-          silence.restart()
-        })
-        const stall = stalls.begin(() => fiber.interruptUnsafe())
-        let isWhole = false
-        /** Hands a chunk to the server, which writes it before it pulls again. */
-        const handOver = (text: string): readonly [Uint8Array] => {
-          silence.end()
-          stall.restart()
-          return [Buffer.from(text)]
-        }
-        // A defect ends the connection without the writer's end, so that a broken stream never
-        // looks complete.
-        const encoded: Pull.Pull<readonly [Uint8Array]> = Effect.matchEffect(pull, {
-          onSuccess: (batch) => {
-            let text = ""
-            for (const event of batch) text += writer.write(event)
-            const later = writer.later?.() ?? null
-            if (later !== null) {
-              silence.end()
-              return Effect.map(later, (more) => handOver(text + more))
-            }
-            // Held back: the next events bring it.
-            return text === "" ? encoded : Effect.succeed(handOver(text))
-          },
-          onFailure: () => {
-            isWhole = true
-            const end = writer.end()
-            return end === "" ? Cause.done() : Effect.succeed(handOver(end))
+    Stream.fromChannel(
+      Channel.fromTransform((_, scope) =>
+        Effect.withFiber((fiber) => {
+          const silence = silences.begin(() => {
+            comment(keepAlive)
+            silence.restart()
+          })
+          const stall = stalls.begin(() => fiber.interruptUnsafe())
+          let isWhole = false
+          /** Hands a chunk to the server, which writes it before it pulls again. */
+          const handOver = (text: string): readonly [Uint8Array] => {
+            silence.end()
+            stall.restart()
+            return [Buffer.from(text)]
           }
+          // A defect ends the connection without the writer's end, so that a broken stream never
+          // looks complete.
+          const encoded = events.through<Uint8Array, never, never>(
+            (batch) => {
+              let text = ""
+              for (const event of batch) text += writer.write(event)
+              const later = writer.later?.() ?? null
+              if (later !== null) {
+                silence.end()
+                return Effect.map(later, (more) => handOver(text + more))
+              }
+              // Held back: the next events bring it.
+              return text === "" ? null : handOver(text)
+            },
+            (done) => {
+              isWhole = true
+              const end = writer.end()
+              return end === "" ? Effect.fail(done) : Effect.succeed(handOver(end))
+            }
+          )
+          const next: Pull.Pull<Batch<Uint8Array>> = Effect.suspend(() => {
+            stall.end()
+            if (isWhole) return Cause.done()
+            silence.restart()
+            return encoded.next()
+          })
+          const end = Effect.sync(() => {
+            silence.end()
+            stall.end()
+          })
+          return Effect.as(Scope.addFinalizer(scope, end), next)
         })
-        const next: Pull.Pull<readonly [Uint8Array]> = Effect.suspend(() => {
-          stall.end()
-          if (isWhole) return Cause.done()
-          silence.restart()
-          return encoded
-        })
-        const end = Effect.sync(() => {
-          silence.end()
-          stall.end()
-        })
-        return Effect.as(Scope.addFinalizer(scope, end), next)
-      })
+      )
     )

@@ -8,7 +8,8 @@
  * failures and usage. Time is taken from `Clock`.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
-import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effect"
+import { Cause, Duration, Effect, Option, type Pull, Schema } from "effect"
+import { Batches } from "../../domain/Batches.ts"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
 import { textsOf } from "../../domain/Embedding.ts"
@@ -169,7 +170,9 @@ export const makeMock = (config: ProviderConfig): Provider => {
           if (prompt !== null) call.promptUsage?.(prompt)
           return Effect.void
         }),
-        Effect.map((begun) => Stream.mapError(Stream.fromPull(Effect.sync(() => events(begun))), fault)),
+        Effect.map((begun) =>
+          Batches.fromPull(Effect.mapError(events(begun), (reason) => (Cause.isDone(reason) ? reason : fault(reason))))
+        ),
         Effect.mapError(fault)
       ),
     embed: Effect.fnUntraced(function* ({ offer, request }) {

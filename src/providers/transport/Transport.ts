@@ -40,21 +40,24 @@ export interface WholeReply {
 }
 
 /**
- * A reply with headers. `chunks` yields the bytes since the last call, null at the end, and fails
- * with `Cut` when the connection breaks.
+ * A reply with headers. An interrupted `arrived` takes nothing, so the bytes stay for the next
+ * reader.
  */
 export interface OpenReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, HttpExchangeFailure>
+  /** Waits for bytes, the end or a failure. */
+  readonly arrived: Effect.Effect<void>
+  /** The bytes since the last call, null at the end; `Cut` when the connection broke. */
+  readonly take: () => ReadonlyArray<Buffer> | HttpExchangeFailure | null
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, HttpExchangeFailure>
   /** The last chunks held a token. Without one `totalMs` ends the reply, whatever else it sends. */
   readonly sawToken: () => void
   /** The content is complete: the end must come within 2 s of the first such call. */
-  readonly hurry: Effect.Effect<void>
+  readonly hurry: () => void
   /** Discards the rest of the body. The connection is reused if the body ends soon. */
-  readonly drain: Effect.Effect<void>
+  readonly drain: () => void
 }
 
 /** The JSON of a call. */
@@ -220,28 +223,24 @@ const openReply = <R>(
       ? ({ ms: Math.max(1, restMs), phase: "total" } as const)
       : { ms: Math.max(1, ownMs), phase: phase }
   }
-  const awaitReply = <A, R2 = never>(
-    awaited: "head" | "data",
-    answer: () => Effect.Effect<A, HttpExchangeFailure, R2>
-  ) =>
-    Effect.callback<A, HttpExchangeFailure, R2>((resume) => {
+  let isLate = false
+  const reply = (awaited: "head" | "data") =>
+    Effect.callback<void>((resume) => {
       const startedAtMs = performance.now()
+      isLate = startedAtMs >= tailUntilMs && lateReads-- <= 0
+      if (isLate) return resume(Effect.void)
       const limit = limitOf(startedAtMs)
       exchange.await(awaited, limit.ms, limit.phase, () => {
         wordlessMs += performance.now() - startedAtMs
-        // Suspended: an interrupted reader takes nothing, so the bytes stay for the next reader.
-        resume(Effect.suspend(answer))
+        resume(Effect.void)
       })
     })
-  const arrived = awaitReply("data", () => {
+  const arrived = reply("data")
+  const take = () => {
+    if (isLate) return new TimedOut({ phase: "idle" })
     const taken = exchange.take()
-    if (taken.length > 0) return Effect.succeed(taken)
-    return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
-  })
-  const chunks = Effect.suspend((): typeof arrived => {
-    if (performance.now() < tailUntilMs || lateReads-- > 0) return arrived
-    return Effect.fail(new TimedOut({ phase: "idle" }))
-  })
+    return taken.length > 0 ? taken : exchange.failure
+  }
   const text = (limitBytes: number) =>
     Effect.callback<string, HttpExchangeFailure>((resume) => {
       const answer = () =>
@@ -254,14 +253,15 @@ const openReply = <R>(
     wordlessMs = 0
     phase = "idle"
   }
-  const hurry = Effect.sync(() => {
+  const hurry = () => {
     if (tailUntilMs === Number.POSITIVE_INFINITY) tailUntilMs = performance.now() + TAIL_MS
-  })
-  const drain = Effect.sync(() => exchange.drain())
-  return awaitReply("head", () => {
+  }
+  const drain = () => exchange.drain()
+  return Effect.flatMap(reply("head"), () => {
     if (exchange.failure !== null) return failed(exchange.failure)
     phase = "first_token"
-    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, sawToken, hurry, drain })
+    const { headers, status } = exchange
+    return Effect.succeed({ status, headers, arrived, take, text, sawToken, hurry, drain })
   })
 }
 

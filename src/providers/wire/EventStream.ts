@@ -4,8 +4,9 @@
  * before the failure. A complete stream ends with exactly one `End` event; a stream that breaks has
  * none.
  */
-import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
-import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
+import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { Cause, Effect, type Scope } from "effect"
+import { type Batch, Batches, type Reading } from "../../domain/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { carriesToken } from "../../domain/Native.ts"
 import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"
@@ -72,7 +73,7 @@ export const openStream = (
   endpoint: Endpoint,
   body: CallBody,
   { fault, firstTokenMs, headers: callHeaders, makeFrames, makeReader, readWhole, refusals }: Streaming
-): Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> =>
+): Effect.Effect<Batches<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> =>
   Effect.flatMap(endpoint.open(body, firstTokenMs, callHeaders), (reply) => {
     const { headers, status } = reply
     const type = headerOf(headers, "content-type") ?? ""
@@ -85,10 +86,9 @@ export const openStream = (
       const whole = Effect.flatMap(reply.text(WHOLE_LIMIT_BYTES), (text) =>
         decodeChat({ status, headers, text }, readWhole, refusals)
       )
-      return Effect.map(whole, (reply) => Stream.fromArray(asStream(reply)))
+      return Effect.map(whole, (reply) => Batches.of(asStream(reply)))
     }
-    const pull = eventsOf(reply, makeReader(), makeFrames?.() ?? new SseFrames(), fault)
-    return Effect.succeed(Stream.fromPull(Effect.succeed(pull)))
+    return Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new SseFrames(), fault))
   })
 
 const eventsOf = (
@@ -96,7 +96,7 @@ const eventsOf = (
   reader: StreamReader,
   frames: Frames,
   fault: Streaming["fault"]
-): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> => {
+): Batches<ChatEvent, ProviderError> => {
   let failure: ProviderReason | null = null
   let over = false
   let hasContent = false
@@ -119,41 +119,38 @@ const eventsOf = (
     if (!(last instanceof Malformed) && failure === null) out.push(...last)
     over = true
   }
-  const answer = (out: Array<ChatEvent>) => (isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : pull)
-
-  const read = Effect.matchEffect(reply.chunks, {
-    onSuccess: (chunks) => {
-      const out: Array<ChatEvent> = []
-      if (chunks === null) {
-        take(frames.end(), out)
-        if (failure instanceof Malformed) failure = new Cut({ detail: "ended in the middle of an event" })
-      } else for (const chunk of chunks) take(frames.feed(chunk), out)
-      // All requested choices are complete: the unreadable part is usage or the terminator.
-      if ((failure instanceof Malformed || failure instanceof Cut) && reader.isComplete(true)) finish(out)
-      else if (failure === null) {
-        if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
-        else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
-      }
-      reportProgress(out)
-      return reader.isDone()
-        ? Effect.andThen(reply.drain, answer(out))
-        : reader.isComplete(true)
-          ? Effect.andThen(reply.hurry, answer(out))
-          : answer(out)
-    },
-    onFailure: (reason) => {
-      const out: Array<ChatEvent> = []
+  const end = (): Reading<ChatEvent, ProviderError> | null => {
+    if (failure !== null) return Effect.fail(fault(failure))
+    return over ? Cause.done() : null
+  }
+  const read = (): Batch<ChatEvent> | null => {
+    const out: Array<ChatEvent> = []
+    const taken = reply.take()
+    if (taken !== null && "_tag" in taken) {
       // All requested choices are complete: only usage or the terminator is missing.
       if (reader.isComplete(true)) finish(out)
-      else failure = reason
-      return answer(out)
+      else failure = taken
+      return isReadonlyArrayNonEmpty(out) ? out : null
     }
-  })
-  const pull: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Effect.suspend(() => {
-    if (failure !== null) return Effect.fail(fault(failure))
-    return over ? Cause.done() : read
-  })
-  return pull
+    if (taken === null) {
+      take(frames.end(), out)
+      if (failure instanceof Malformed) failure = new Cut({ detail: "ended in the middle of an event" })
+    } else for (const chunk of taken) take(frames.feed(chunk), out)
+    // All requested choices are complete: the unreadable part is usage or the terminator.
+    if ((failure instanceof Malformed || failure instanceof Cut) && reader.isComplete(true)) finish(out)
+    else if (failure === null) {
+      if (reader.isDone() || (taken === null && reader.isComplete(false))) finish(out)
+      else if (taken === null) failure = new Cut({ detail: "ended before its terminator" })
+    }
+    reportProgress(out)
+    if (reader.isDone()) reply.drain()
+    else if (reader.isComplete(true)) reply.hurry()
+    return isReadonlyArrayNonEmpty(out) ? out : null
+  }
+  return new Batches(
+    () => (failure !== null || over ? Effect.void : reply.arrived),
+    () => end() ?? read()
+  )
 }
 
 /** The failure of a stream without content before its last events, or null. */
@@ -166,7 +163,7 @@ const emptyEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
       )
 
 /** A whole reply as the events of the stream that was asked for. */
-const asStream = ({ choices, extra, native: _native, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
+const asStream = ({ choices, extra, native: _native, ...end }: ChatReply): Batch<ChatEvent> => [
   {
     _tag: "Choices",
     ...(extra === undefined ? {} : { extra }),

@@ -4,7 +4,8 @@
  */
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Result, Stream } from "effect"
+import { Cause, Effect, Fiber, Layer, Result, Stream } from "effect"
+import { Batches } from "../../../src/domain/Batches.ts"
 import { TestClock } from "effect/testing"
 import { type ChatEvent } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
@@ -63,19 +64,29 @@ const capped = (monthlyBudgetNano: number, request: Parameters<typeof meteredWit
   meteredWith({ key: { monthlyBudgetNano }, ...request })
 
 /** `count` events of one token each. */
-const tokens = (count: number): Stream.Stream<ChatEvent> =>
-  Stream.fromIterable(
+const tokens = (count: number): Batches<ChatEvent> =>
+  oneByOne(
     Array.from({ length: count }, (): ChatEvent => ({
       _tag: "Choices",
       choices: [{ index: 0, delta: { content: " a" }, finish_reason: null }]
     }))
-  ).pipe(Stream.rechunk(1))
+  )
+
+const oneByOne = (events: ReadonlyArray<ChatEvent>): Batches<ChatEvent> => {
+  let at = 0
+  return Batches.fromPull<ChatEvent, never>(
+    Effect.suspend(() => {
+      const event = events[at++]
+      return event === undefined ? Cause.done() : Effect.succeed([event])
+    })
+  )
+}
 
 /** How many of `count` tokens pass, and the error that ended them. */
 const watched = Effect.fnUntraced(function* (request: MeteredRequest, count: number) {
   let through = 0
   const events = (yield* Meter).outputBudget(request).watch(tokens(count))
-  const end = yield* Effect.result(Stream.runForEach(events, () => Effect.sync(() => void through++)))
+  const end = yield* Effect.result(Stream.runForEach(events.stream, () => Effect.sync(() => void through++)))
   return { through, reason: Result.isFailure(end) ? end.failure.reason : null }
 })
 
@@ -187,11 +198,7 @@ describe("a whole reply", () => {
     Effect.gen(function* () {
       const { outputBudget, reserve } = yield* Meter
       yield* reserve(request)
-      return yield* collectReply(
-        outputBudget(request).watch(Stream.rechunk(Stream.fromIterable(events(count)), 1)),
-        "alpha",
-        () => undefined
-      )
+      return yield* collectReply(outputBudget(request).watch(oneByOne(events(count))), "alpha", () => undefined)
     })
 
   it.effect("is read as a stream, and the reply is the same", () =>

@@ -36,7 +36,7 @@ const left = Effect.fnUntraced(function* (given: Asked, afterMs: number, ms: num
   const asking = Effect.scoped(
     given.request?.stream === false
       ? Effect.asVoid(ran(given))
-      : Effect.flatMap(begun(given), ({ events }) => Stream.runDrain(events))
+      : Effect.flatMap(begun(given), ({ events }) => Stream.runDrain(events.stream))
   )
   const client = yield* Effect.forkChild(asking, { startImmediately: true })
   yield* TestClock.adjust(afterMs)

@@ -107,7 +107,7 @@ it.effect.prop(
           request: { stream: given.stream, max_tokens: 50, temperature: 0 },
           key: { monthlyBudgetNano: given.isCapped ? given.budget : null }
         })
-        if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
+        if (completed._tag === "Stream") yield* Stream.runDrain(completed.events.stream)
       })
     )
     return Effect.gen(function* () {

@@ -44,7 +44,7 @@ const inTime = Effect.fnUntraced(function* (ms: number) {
 
 /** The generation of a client that left after a second. */
 const left = Effect.gen(function* () {
-  const asking = Effect.scoped(Effect.flatMap(begun({}), ({ events }) => Stream.runDrain(events)))
+  const asking = Effect.scoped(Effect.flatMap(begun({}), ({ events }) => Stream.runDrain(events.stream)))
   const client = yield* Effect.forkChild(asking, { startImmediately: true })
   yield* TestClock.adjust(1_000)
   const leaving = yield* Effect.forkChild(Fiber.interrupt(client), { startImmediately: true })

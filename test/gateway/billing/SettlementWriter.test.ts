@@ -84,7 +84,7 @@ const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
     told.usage = completed.usage
     return metadata
   }
-  yield* Stream.runForEach(completed.events, (event) =>
+  yield* Stream.runForEach(completed.events.stream, (event) =>
     Effect.sync(() => {
       if (event._tag === "Choices") told.text += event.choices[0]?.delta["content"] ?? ""
       if (event._tag === "Usage") told.usage = event.usage

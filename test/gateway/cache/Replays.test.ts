@@ -97,7 +97,7 @@ const asked = ({ notes }: ReturnType<typeof app>, given: Asked = {}) =>
   Effect.gen(function* () {
     const from = notes.writes.length
     const { completed, metadata } = yield* begun(given)
-    if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
+    if (completed._tag === "Stream") yield* Stream.runDrain(completed.events.stream)
     const reply = completed._tag === "Reply" ? completed : undefined
     return {
       writes: notes.writes.slice(from),

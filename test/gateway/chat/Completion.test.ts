@@ -81,7 +81,7 @@ const asked = (given: Asked = {}) =>
       if (completed._tag === "Reply") {
         return { metadata, usage: completed.usage, text: completed.reply.choices[0]?.message.content, events: [] }
       }
-      const events: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(completed.events))
+      const events: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(completed.events.stream))
       const last = events.at(-1)
       return { metadata, usage: last?._tag === "Usage" ? last.usage : undefined, text: undefined, events }
     })
@@ -160,7 +160,7 @@ it.effect("a stream that its client leaves is billed once for its output, and it
     const scope = yield* Scope.make()
     const { completed, metadata } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
     const events = completed._tag === "Stream" ? completed.events : assert.fail("no stream")
-    yield* Stream.runDrain(Stream.take(events, 1))
+    yield* Stream.runDrain(Stream.take(events.stream, 1))
     assert.isAbove((yield* balance)?.reservedNano ?? 0, 0)
     yield* Scope.close(scope, Exit.void)
     const record = yield* recordOf(metadata.generationId)

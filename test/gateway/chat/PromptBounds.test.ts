@@ -142,7 +142,7 @@ const asked = (
         note,
         ...(native === undefined ? {} : { native })
       })
-      if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
+      if (completed._tag === "Stream") yield* Stream.runDrain(completed.events.stream)
       return { head: completed.head, id: metadata.generationId ?? "", tokens: metadata.tokens }
     })
   ).pipe(

@@ -76,7 +76,7 @@ const asked = (request: Partial<ChatRequest> = {}) =>
         idempotencyKey: { name: "order-7", secret },
         note
       })
-      if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
+      if (completed._tag === "Stream") yield* Stream.runDrain(completed.events.stream)
       return { replayed: metadata.replayed, generationId: completed.head.generationId }
     })
   )

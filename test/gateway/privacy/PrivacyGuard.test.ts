@@ -8,6 +8,8 @@ import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { encode } from "gpt-tokenizer/encoding/cl100k_base"
 import { Clock, Effect, Exit, Layer, Stream } from "effect"
+import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
+import { Batches } from "../../../src/domain/Batches.ts"
 import { type ChatEvent, type ChatRequest } from "../../../src/domain/Chat.ts"
 import { type EmbeddingRequest } from "../../../src/domain/Embedding.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
@@ -85,7 +87,7 @@ const asked = (request: Partial<ChatRequest>, key: Partial<KeyRecord> = {}) =>
         return { text: completed.reply.choices[0]?.message.content ?? "", metadata, usage: completed.usage }
       }
       let text = ""
-      yield* Stream.runForEach(completed.events, (event) =>
+      yield* Stream.runForEach(completed.events.stream, (event) =>
         Effect.sync(() => {
           if (event._tag === "Choices") for (const { delta } of event.choices) text += delta.content ?? ""
         })
@@ -270,7 +272,7 @@ it.effect("token ids for a model whose encoding is not known are refused where t
 
 it.effect("off, or without a match, request, reply and stream are the same objects", () =>
   Effect.gen(function* () {
-    const events: Stream.Stream<never> = Stream.empty
+    const events = Batches.of<CompletionEvent>([])
     const reply = saying("Hello [EMAIL_1]")
     for (const [mode, content] of [
       ["off", "ann@x.com"],

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
 import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
 import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
+import { Batches } from "../../../src/domain/Batches.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { joinedMember } from "../../../src/gateway/reply/DeltaMembers.ts"
 import { restoredStream } from "../../../src/gateway/privacy/restoring/RestoredStream.ts"
@@ -36,7 +37,7 @@ const usage: CompletionEvent = {
 }
 
 const run = (events: ReadonlyArray<CompletionEvent>) =>
-  Effect.map(Stream.runCollect(restoredStream(Stream.fromIterable(events), restorer)), (chunk) => Array.from(chunk))
+  Effect.map(Stream.runCollect(restoredStream(Batches.of(events), restorer).stream), (chunk) => Array.from(chunk))
 
 const deltasOf = (events: ReadonlyArray<CompletionEvent>): ReadonlyArray<ChoiceDelta> =>
   events.flatMap((event) => (event._tag === "Choices" ? event.choices : []))

@@ -185,7 +185,7 @@ it.effect("a client that leaves during the continuation pays for both parts", ()
   return Effect.gen(function* () {
     const scope = yield* Scope.make()
     const { events, metadata } = yield* Scope.provide(begun({}), scope)
-    yield* Stream.runDrain(Stream.take(events, 2))
+    yield* Stream.runDrain(Stream.take(events.stream, 2))
     yield* Scope.close(scope, Exit.void)
     const record = yield* recordOf(metadata.generationId)
     assert.deepInclude(record, { cancelled: true, fallbackUsed: true, provider: "beta" })

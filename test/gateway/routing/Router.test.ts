@@ -192,7 +192,7 @@ it.effect("the client's deadline does not end a stream that has begun", () => {
   return Effect.gen(function* () {
     const router = yield* Router
     const request = yield* routedFor({ streamed: true, deadline: { ms: 2_000, explicit: true } })
-    const read = Effect.scoped(Effect.flatMap(router.stream(request), ({ answer }) => Stream.runCollect(answer)))
+    const read = Effect.scoped(Effect.flatMap(router.stream(request), ({ answer }) => Stream.runCollect(answer.stream)))
     assert.lengthOf(yield* inTime(read, 5_000), 4)
   }).pipe(Effect.provide(layer))
 })
@@ -388,7 +388,12 @@ it.effect("a stream falls back until its first token, and passes on nothing of t
   return Effect.gen(function* () {
     const { answer, request, provider } = yield* streamOf()
     assert.strictEqual(provider, "beta")
-    assert.deepStrictEqual(Array.from(yield* Stream.runCollect(answer)), [piece("one"), piece("two"), stop, ending()])
+    assert.deepStrictEqual(Array.from(yield* Stream.runCollect(answer.stream)), [
+      piece("one"),
+      piece("two"),
+      stop,
+      ending()
+    ])
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     assert.deepStrictEqual(
       request.log.record.attempts.map(({ status }) => status),
@@ -470,7 +475,7 @@ it.effect("a stream that goes silent fails after the idle limit, not before", ()
     const { answer } = yield* streamOf()
     const got: Array<unknown> = []
     const fiber = yield* Effect.forkChild(
-      Effect.flip(Stream.runForEach(answer, (event) => Effect.sync(() => void got.push(event)))),
+      Effect.flip(Stream.runForEach(answer.stream, (event) => Effect.sync(() => void got.push(event)))),
       { startImmediately: true }
     )
     yield* TestClock.adjust(119_999)

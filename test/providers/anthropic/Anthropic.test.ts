@@ -361,7 +361,7 @@ layer(Transport.layer)("Anthropic over HTTP", (it) => {
       const tools = ["f", "g"].map((name) => ({ type: "function", function: { name } }))
       const calling: ChatRequest = { ...request, messages: [{ role: "user", content: "call" }], tools, stream: true }
       const stream = yield* provider.chatStream({ request: calling, offer: claude })
-      const events = yield* Stream.runCollect(stream)
+      const events = yield* Stream.runCollect(stream.stream)
       const called = ["", ""]
       const reasons: Array<string> = []
       for (const event of events) {

@@ -15,7 +15,7 @@ const read = Effect.fnUntraced(function* (given: Replay, sent = request) {
   const events: Array<ChatEvent> = []
   const reason = yield* Effect.scoped(
     Effect.flatMap(makeAnthropic(config(), replay(given)).chatStream({ request: sent, offer }), (stream) =>
-      Stream.runForEach(stream, (event) => Effect.sync(() => void events.push(event)))
+      Stream.runForEach(stream.stream, (event) => Effect.sync(() => void events.push(event)))
     )
   ).pipe(
     Effect.as<ProviderReason | null>(null),

@@ -266,7 +266,9 @@ describe("Bedrock, as another's server has it", () => {
       const whole = yield* provider.chat(call("hello"))
       assert.strictEqual(whole.choices[0]?.message.content, said.content)
       assert.deepInclude(whole.usage, { promptTokens: 11, completionTokens: 5 })
-      const events = yield* Effect.flatMap(provider.chatStream(call("weather")), (stream) => Stream.runCollect(stream))
+      const events = yield* Effect.flatMap(provider.chatStream(call("weather")), (stream) =>
+        Stream.runCollect(stream.stream)
+      )
       const given = new Map<number, string>()
       for (const event of events) {
         for (const choice of event._tag === "Choices" ? event.choices : []) {

@@ -21,15 +21,15 @@ const capture = (status = 200, headers: CallHeaders = {}) => {
       },
       open: (_body, _firstTokenMs, own = {}) => {
         seen.push({ config: given, path, headers: own })
-        const chunks = Effect.succeed(null)
         return Effect.succeed({
           status,
           headers,
-          chunks,
+          arrived: Effect.void,
+          take: () => null,
           text: () => Effect.succeed(""),
-          hurry: Effect.void,
+          hurry: () => undefined,
           sawToken: () => undefined,
-          drain: Effect.void
+          drain: () => undefined
         })
       }
     })

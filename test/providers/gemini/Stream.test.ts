@@ -14,7 +14,7 @@ const open = (given: Replay, sent: Partial<ChatRequest> = {}) =>
     offer
   })
 const collect = (given: Replay, sent: Partial<ChatRequest> = {}) =>
-  Effect.scoped(Effect.flatMap(open(given, sent), (events) => Stream.runCollect(events)))
+  Effect.scoped(Effect.flatMap(open(given, sent), (events) => Stream.runCollect(events.stream)))
 
 /** The events before the failure, and the failure. */
 const broken = Effect.fnUntraced(function* (given: Replay, sent: Partial<ChatRequest> = {}) {
@@ -22,7 +22,7 @@ const broken = Effect.fnUntraced(function* (given: Replay, sent: Partial<ChatReq
   const error = yield* Effect.flip(
     Effect.scoped(
       Effect.flatMap(open(given, sent), (stream) =>
-        Stream.runForEach(stream, (event) => Effect.sync(() => void events.push(event)))
+        Stream.runForEach(stream.stream, (event) => Effect.sync(() => void events.push(event)))
       )
     )
   )

@@ -27,7 +27,7 @@ const ask = (text: string, rest: Partial<ChatRequest> = {}, model = "mock/echo")
 })
 const directed = (directives: object, text = "one two three four five") => ask(text, { metadata: { mock: directives } })
 const collect = (call: ReturnType<typeof ask>) =>
-  Effect.scoped(Effect.flatMap(mock.chatStream(call), Stream.runCollect))
+  Effect.scoped(Effect.flatMap(mock.chatStream(call), (events) => Stream.runCollect(events.stream)))
 const pieces = (events: ReadonlyArray<ChatEvent>, index = 0) =>
   events.flatMap((event) => (event._tag === "Choices" ? [event.choices[index]?.delta.content ?? ""] : []))
 /** The pieces before the failure, and its reason. */
@@ -35,9 +35,8 @@ const broken = Effect.fnUntraced(function* (call: ReturnType<typeof ask>) {
   const events: Array<ChatEvent> = []
   const error = yield* Effect.flip(
     Effect.scoped(
-      Effect.flatMap(
-        mock.chatStream(call),
-        Stream.runForEach((event) => Effect.sync(() => void events.push(event)))
+      Effect.flatMap(mock.chatStream(call), (sent) =>
+        Stream.runForEach(sent.stream, (event) => Effect.sync(() => void events.push(event)))
       )
     )
   )
@@ -125,9 +124,8 @@ describe("mock/echo and mock/lorem", () => {
       const call = directed({ latency_ms: 500, tokens_per_second: 10 }, "one two three")
       const fiber = yield* Effect.forkChild(
         Effect.scoped(
-          Effect.flatMap(
-            mock.chatStream(call),
-            Stream.runForEach((event) => Effect.sync(() => seen.push(...pieces([event]))))
+          Effect.flatMap(mock.chatStream(call), (events) =>
+            Stream.runForEach(events.stream, (event) => Effect.sync(() => seen.push(...pieces([event]))))
           )
         )
       )

@@ -30,7 +30,7 @@ const gathered = Effect.fnUntraced(function* (pieces: ReadonlyArray<Readonly<Rec
   const builder = new ReplyAssembler()
   const provider = makeOpenAi(config(), replay({ chunks }))
   const events = yield* Effect.scoped(
-    Effect.flatMap(provider.chatStream({ request, offer }), (stream) => Stream.runCollect(stream))
+    Effect.flatMap(provider.chatStream({ request, offer }), (stream) => Stream.runCollect(stream.stream))
   )
   for (const event of events) builder.add(event)
   return callsOf(builder.build())

@@ -17,7 +17,7 @@ const open = (given: Replay, n?: number) =>
   makeOpenAi(config(), replay(given)).chatStream({ request: request(n), offer })
 
 const collect = (given: Replay, n?: number) =>
-  Effect.scoped(Effect.flatMap(open(given, n), (events) => Stream.runCollect(events)))
+  Effect.scoped(Effect.flatMap(open(given, n), (events) => Stream.runCollect(events.stream)))
 
 /** The events before the failure, and the failure. */
 const broken = Effect.fnUntraced(function* (given: Replay, n?: number) {
@@ -25,7 +25,7 @@ const broken = Effect.fnUntraced(function* (given: Replay, n?: number) {
   const error = yield* Effect.flip(
     Effect.scoped(
       Effect.flatMap(open(given, n), (stream) =>
-        Stream.runForEach(stream, (event) => Effect.sync(() => void events.push(event)))
+        Stream.runForEach(stream.stream, (event) => Effect.sync(() => void events.push(event)))
       )
     )
   )

@@ -29,7 +29,7 @@ const read = Effect.fnUntraced(function* (given: Replay) {
   const call = { request, offer: { ...offer, api: "responses" as const } }
   const reason = yield* Effect.scoped(
     Effect.flatMap(makeResponses(config(), replay(given)).chatStream(call), (stream) =>
-      Stream.runForEach(stream, (event) => Effect.sync(() => void events.push(event)))
+      Stream.runForEach(stream.stream, (event) => Effect.sync(() => void events.push(event)))
     )
   ).pipe(
     Effect.as<ProviderReason | null>(null),

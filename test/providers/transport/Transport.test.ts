@@ -55,7 +55,7 @@ const streamed = (name: string, behaviour: Behaviour, overrides: Partial<Provide
   Effect.scoped(
     Effect.gen(function* () {
       const made = yield* call(name, behaviour, overrides)
-      return yield* Stream.runCollect(yield* made.provider.chatStream(made.call))
+      return yield* Stream.runCollect((yield* made.provider.chatStream(made.call)).stream)
     })
   )
 const content = (events: ReadonlyArray<ChatEvent>) =>
@@ -249,7 +249,7 @@ describe("Transport", () => {
           const run = Effect.scoped(
             Effect.gen(function* () {
               const stream = yield* made.provider.chatStream(made.call)
-              yield* Stream.runForEach(stream, (event) =>
+              yield* Stream.runForEach(stream.stream, (event) =>
                 Effect.andThen(
                   Effect.sync(() => events.push(event)),
                   Effect.promise(() => upstream.open(`half-${ending}`))
@@ -362,7 +362,9 @@ describe("Transport", () => {
 
         const made = yield* call("left", { chunks: [sse(chunkBody({ content: "a" })), { gate: "left" }, DONE] })
         yield* Effect.scoped(
-          Effect.flatMap(made.provider.chatStream(made.call), (stream) => Stream.runCollect(Stream.take(stream, 1)))
+          Effect.flatMap(made.provider.chatStream(made.call), (stream) =>
+            Stream.runCollect(Stream.take(stream.stream, 1))
+          )
         )
         yield* until("left", ({ closedEarly }) => closedEarly)
       })
@@ -397,7 +399,7 @@ describe("Transport", () => {
           Effect.gen(function* () {
             const stream = yield* made.provider.chatStream(made.call)
             let read = 0
-            yield* Stream.runForEach(stream, (event) =>
+            yield* Stream.runForEach(stream.stream, (event) =>
               Effect.andThen(
                 Effect.yieldNow,
                 Effect.sync(() => {

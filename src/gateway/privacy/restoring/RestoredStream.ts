@@ -5,7 +5,8 @@
  * some APIs read another kind as the end of a block. It is also sent with the choice's finish
  * reason, and before a failure or the usage.
  */
-import { Predicate, Stream } from "effect"
+import { Predicate } from "effect"
+import { type Batches } from "../../../domain/Batches.ts"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../../domain/Chat.ts"
 import { type CompletionEvent } from "../../request/Answer.ts"
 import { exceptReasoning } from "../KeptReasoning.ts"
@@ -206,10 +207,10 @@ const choiceOf = (index: number, delta: Delta, calls: ReadonlyArray<ToolCallDelt
 }
 
 export const restoredStream = (
-  events: Stream.Stream<CompletionEvent>,
+  events: Batches<CompletionEvent>,
   restorer: Restorer,
   keepsReasoning = false
-): Stream.Stream<CompletionEvent> => {
+): Batches<CompletionEvent> => {
   const choices = new Map<number, ChoiceBuffer>()
   let native: NativeBuffers | null = null
 
@@ -260,7 +261,7 @@ export const restoredStream = (
     return [{ _tag: "Choices", choices: held, ...(native === null ? {} : { native: own }) }, last]
   }
 
-  return Stream.mapArray(events, (chunk) => {
+  return events.map((chunk) => {
     const out: Array<CompletionEvent> = []
     for (const event of chunk) out.push(...restored(event))
     const [first, ...rest] = out
