@@ -94,8 +94,9 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     return null
   }
   const choices: Array<ChoiceDelta> = []
-  for (const [at, wire] of jsonRecordsOf(chunk["choices"]).entries()) {
-    const choice = readChoice(state, wire, at)
+  let at = 0
+  for (const wire of jsonRecordsOf(chunk["choices"])) {
+    const choice = readChoice(state, wire, at++)
     if (choice instanceof Malformed) return choice
     if (choice !== null) choices.push(choice)
   }
