@@ -11,6 +11,8 @@ const CHECK_INTERVAL_MS = 1_000
 export interface Deadline {
   /** Restarts the limit. */
   restart(): void
+  /** No limit until it is restarted. Cheaper than `end`, which must still follow. */
+  pause(): void
   end(): void
 }
 
@@ -51,6 +53,7 @@ class RunningDeadline implements Deadline {
   readonly #clock: Clock.Clock
   readonly #running: Running
   readonly #key: number
+  #isRunning = false
   untilMs = 0
 
   constructor(onLate: () => void, limitMs: number, clock: Clock.Clock, running: Running) {
@@ -64,10 +67,17 @@ class RunningDeadline implements Deadline {
 
   restart(): void {
     this.untilMs = this.#clock.currentTimeMillisUnsafe() + this.#limitMs
+    if (this.#isRunning) return
+    this.#isRunning = true
     this.#running.deadlines.set(this.#key, this)
   }
 
+  pause(): void {
+    this.untilMs = Number.POSITIVE_INFINITY
+  }
+
   end(): void {
+    this.#isRunning = false
     this.#running.deadlines.delete(this.#key)
   }
 }

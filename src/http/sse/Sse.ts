@@ -49,7 +49,7 @@ export const makeEncode =
           let isWhole = false
           /** Hands a chunk to the server, which writes it before it pulls again. */
           const handOver = (text: string): readonly [Uint8Array] => {
-            silence.end()
+            silence.pause()
             stall.restart()
             return [Buffer.from(text)]
           }
@@ -61,7 +61,7 @@ export const makeEncode =
               for (const event of batch) text += writer.write(event)
               const later = writer.later?.() ?? null
               if (later !== null) {
-                silence.end()
+                silence.pause()
                 return Effect.map(later, (more) => handOver(text + more))
               }
               // Held back: the next events bring it.
@@ -74,7 +74,7 @@ export const makeEncode =
             }
           )
           const next: Pull.Pull<Batch<Uint8Array>> = Effect.suspend(() => {
-            stall.end()
+            stall.pause()
             if (isWhole) return Cause.done()
             silence.restart()
             return encoded.next()
