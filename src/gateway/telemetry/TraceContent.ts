@@ -55,7 +55,7 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
       : (yield* inTurns((budget) => mask({ recorded }, scan, wanted, budget)))?.value
     if (masked === undefined) return
     const whole = isTruncated ? withoutTruncatedEnd(masked.recorded) : masked.recorded
-    trace.annotateAnswer(attribute, JSON.stringify(whole).slice(0, LONGEST_CHARACTERS))
+    trace.annotateAnswer(attribute, beginningOf(JSON.stringify(whole)))
   })
 
   return (trace: RequestTrace): TraceContent => {
@@ -88,6 +88,13 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
     }
   }
 })
+
+/**
+ * At most `LONGEST_CHARACTERS`. They are copied: a slice would keep the whole text in memory while
+ * the span waits to be sent.
+ */
+const beginningOf = (text: string): string =>
+  text.length <= LONGEST_CHARACTERS ? text : Buffer.from(text.slice(0, LONGEST_CHARACTERS)).toString()
 
 /** A message of a reply. */
 type Finished = ReplyChoice["message"] & Pick<ReplyChoice, "finish_reason">
