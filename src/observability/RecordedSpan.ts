@@ -3,8 +3,14 @@
  * they may quote a prompt, an address or a key; the error type stays. It keeps no links: the
  * gateway makes none.
  */
-import { Cause, type Context, type Exit, Inspectable, Option, type Tracer } from "effect"
-import { type ProtobufWriter } from "./Protobuf.ts"
+import { Cause, type Context, type Exit, Option, type Tracer } from "effect"
+import {
+  type AnyValue,
+  entriesToAttributes,
+  type KeyValue,
+  unknownToAttributeValue
+} from "effect/observability/OtlpResource"
+import { type ScopeSpan } from "effect/observability/OtlpTracer"
 
 interface SpanEvent {
   readonly name: string
@@ -13,6 +19,10 @@ interface SpanEvent {
 }
 
 type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
+type EndedStatus = Extract<Tracer.SpanStatus, { readonly _tag: "Ended" }>
+
+/** Takes a span that has ended. */
+export type OnEnd = (span: RecordedSpan, status: EndedStatus) => void
 
 export class RecordedSpan implements Tracer.Span {
   readonly _tag = "Span"
@@ -27,11 +37,11 @@ export class RecordedSpan implements Tracer.Span {
   /** Attributes in two lists: a map of them takes four times the memory. */
   readonly names: Array<string> = []
   readonly values: Array<unknown> = []
-  readonly #onEnd: (span: RecordedSpan) => void
+  readonly #onEnd: OnEnd
   #events: Array<SpanEvent> | null = null
   #status: Tracer.SpanStatus
 
-  constructor(options: SpanOptions, traceId: string, spanId: string, onEnd: (span: RecordedSpan) => void) {
+  constructor(options: SpanOptions, traceId: string, spanId: string, onEnd: OnEnd) {
     this.name = options.name
     this.traceId = traceId
     this.spanId = spanId
@@ -73,8 +83,9 @@ export class RecordedSpan implements Tracer.Span {
   end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
     if (this.#status._tag === "Ended") return
     if (exit._tag === "Failure") this.#failed(exit.cause, endTime)
-    this.#status = { _tag: "Ended", startTime: this.#status.startTime, endTime, exit }
-    this.#onEnd(this)
+    const ended: EndedStatus = { _tag: "Ended", startTime: this.#status.startTime, endTime, exit }
+    this.#status = ended
+    this.#onEnd(this, ended)
   }
 
   #failed(cause: Cause.Cause<unknown>, atNanos: bigint): void {
@@ -91,74 +102,73 @@ export class RecordedSpan implements Tracer.Span {
  */
 const OURS = "SpanFailure"
 
+type LibrarySpan = ScopeSpan["spans"][number]
+
+/** A span of OTLP. The library's type lacks `flags`, its encoder does not. */
+export interface OtlpSpan extends LibrarySpan {
+  readonly flags: number
+}
+
 const kinds: Readonly<Record<Tracer.SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 }
+const UNSET = 0
 const OK = 1
 const ERROR = 2
 /** Flags of OTLP: the trace is sampled, and it is known where the parent is. */
 const SAMPLED = 0x101
 const REMOTE_PARENT = 0x200
 
-/** Writes a span that has ended as one of a scope's spans. */
-export const writeSpan = (out: ProtobufWriter, span: RecordedSpan): void => {
-  const { events, kind, name, names, parent, spanId, status, traceId, values } = span
-  if (status._tag === "Started") return
-  const start = out.begin(2)
-  out.hex(1, traceId)
-  out.hex(2, spanId)
-  if (Option.isSome(parent)) out.hex(4, parent.value.spanId)
-  out.text(5, name)
-  out.integer(6, kinds[kind])
-  out.fixed64(7, status.startTime)
-  out.fixed64(8, status.endTime)
-  for (const [at, attribute] of names.entries()) writeAttribute(out, 9, attribute, values[at])
-  for (const event of events) {
-    const from = out.begin(11)
-    out.fixed64(1, event.atNanos)
-    out.text(2, event.name)
-    writeAttributes(out, 3, event.attributes)
-    out.end(from)
-  }
-  writeStatus(out, status.exit)
-  out.fixed32(16, Option.isSome(parent) && parent.value._tag === "ExternalSpan" ? SAMPLED | REMOTE_PARENT : SAMPLED)
-  out.end(start)
+/** The form of a span in OTLP. It keeps neither the parent nor the result in memory. */
+export const otlpSpan = (
+  { events, kind, name, names, parent, spanId, traceId, values }: RecordedSpan,
+  { endTime, exit, startTime }: EndedStatus
+): OtlpSpan => ({
+  traceId,
+  spanId,
+  parentSpanId: Option.isSome(parent) ? parent.value.spanId : undefined,
+  name,
+  kind: kinds[kind],
+  startTimeUnixNano: String(startTime),
+  endTimeUnixNano: String(endTime),
+  attributes: names.map((key, at) => ({ key, value: unknownToAttributeValue(values[at]) })),
+  droppedAttributesCount: 0,
+  events: events.map(({ atNanos, attributes, name: event }) => ({
+    name: event,
+    timeUnixNano: String(atNanos),
+    attributes: entriesToAttributes(Object.entries(attributes)),
+    droppedAttributesCount: 0
+  })),
+  droppedEventsCount: 0,
+  links: [],
+  droppedLinksCount: 0,
+  status: statusOf(exit),
+  flags: Option.isSome(parent) && parent.value._tag === "ExternalSpan" ? SAMPLED | REMOTE_PARENT : SAMPLED
+})
+
+const statusOf = (exit: Exit.Exit<unknown, unknown>): OtlpSpan["status"] => {
+  if (exit._tag === "Success") return { code: OK }
+  if (Cause.hasInterruptsOnly(exit.cause)) return { code: UNSET }
+  const [error] = Cause.prettyErrors(exit.cause)
+  return error === undefined ? { code: OK } : { code: ERROR, message: error.name === OURS ? error.message : error.name }
 }
 
-const writeStatus = (out: ProtobufWriter, exit: Exit.Exit<unknown, unknown>): void => {
-  if (exit._tag === "Failure" && Cause.hasInterruptsOnly(exit.cause)) return
-  const start = out.begin(15)
-  const [error] = exit._tag === "Failure" ? Cause.prettyErrors(exit.cause) : []
-  if (error !== undefined) out.text(2, error.name === OURS ? error.message : error.name)
-  out.integer(3, error === undefined ? OK : ERROR)
-  out.end(start)
+/** Estimated bytes of a value, an event, or what every span has, without texts. */
+const PART_BYTES = 32
+
+/** Estimated bytes of a span, in memory and encoded: above all those of its texts. */
+export const bytesOfSpan = ({ attributes, events, name }: OtlpSpan): number => {
+  let bytes = 4 * PART_BYTES + Buffer.byteLength(name) + bytesOfAttributes(attributes)
+  for (const event of events) bytes += PART_BYTES + event.name.length + bytesOfAttributes(event.attributes)
+  return bytes
 }
 
-/** Writes attributes as the given field of the current message. */
-export const writeAttributes = (
-  out: ProtobufWriter,
-  field: number,
-  attributes: Readonly<Record<string, unknown>>
-): void => {
-  for (const name of Object.keys(attributes)) writeAttribute(out, field, name, attributes[name])
+const bytesOfAttributes = (attributes: ReadonlyArray<KeyValue>): number => {
+  let bytes = 0
+  for (const { key, value } of attributes) bytes += key.length + bytesOfValue(value)
+  return bytes
 }
 
-const writeAttribute = (out: ProtobufWriter, field: number, name: string, value: unknown): void => {
-  const start = out.begin(field)
-  out.text(1, name)
-  writeValue(out, 2, value)
-  out.end(start)
-}
-
-const writeValue = (out: ProtobufWriter, field: number, value: unknown): void => {
-  const start = out.begin(field)
-  if (typeof value === "string") out.text(1, value)
-  else if (typeof value === "boolean") out.integer(2, Number(value))
-  else if (typeof value === "number") {
-    if (Number.isSafeInteger(value)) out.integer(3, value)
-    else out.double(4, value)
-  } else if (Array.isArray(value)) {
-    const list = out.begin(5)
-    for (const item of value) writeValue(out, 1, item)
-    out.end(list)
-  } else out.text(1, Inspectable.toStringUnknown(value))
-  out.end(start)
+const bytesOfValue = ({ arrayValue, stringValue }: AnyValue): number => {
+  let bytes = PART_BYTES + Buffer.byteLength(stringValue ?? "")
+  for (const value of arrayValue?.values ?? []) bytes += bytesOfValue(value)
+  return bytes
 }

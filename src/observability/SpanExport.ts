@@ -1,16 +1,18 @@
 /**
- * Sends spans to a collector by OTLP over HTTP, as protobuf, in batches. A span is encoded when it
- * ends, so a batch is ready when it is sent, and no turn of the event loop encodes many spans. One
- * batch is sent at a time. The spans that wait are bounded in number and in bytes; further ones are
- * dropped. An unavailable collector loses spans, never requests, and is logged once.
+ * Sends spans to a collector by OTLP over HTTP, as protobuf, in batches. One batch is sent at a
+ * time. It is encoded in turns, so that no turn of the event loop encodes many spans. The spans
+ * that wait are bounded in number and in bytes; further ones are dropped. An unavailable collector
+ * loses spans, never requests, and is logged once. Effect's OtlpExporter has none of these bounds:
+ * it keeps any number of bytes, encodes a batch in one turn, and sends several at a time.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Context, Effect, Fiber, Latch, Layer, Option, Redacted, Schedule, type Scope } from "effect"
+import { Bytes, Context, Effect, Fiber, Latch, Layer, Redacted, Schedule, type Scope } from "effect"
 import { HttpClientRequest } from "effect/http"
 import * as HttpClient from "effect/http/HttpClient"
+import { type Resource } from "effect/observability/OtlpResource"
+import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import { type SettingsShape } from "../Settings.ts"
-import { ProtobufWriter } from "./Protobuf.ts"
-import { type RecordedSpan, writeAttributes, writeSpan } from "./RecordedSpan.ts"
+import { bytesOfSpan, type OnEnd, type OtlpSpan, otlpSpan } from "./RecordedSpan.ts"
 
 type TraceSettings = NonNullable<SettingsShape["telemetry"]["traces"]>
 
@@ -18,6 +20,8 @@ type TraceSettings = NonNullable<SettingsShape["telemetry"]["traces"]>
 const BATCH_BYTES = 1_048_576
 /** Further spans are dropped while this much waits. */
 export const QUEUE_BYTES = 16 * BATCH_BYTES
+/** One turn of the event loop encodes this much, and at least one span. */
+const TURN_BYTES = 32_768
 /** How long the end of the process waits for the last spans to be sent. */
 const SHUTDOWN_LIMIT = "3 seconds"
 
@@ -25,45 +29,38 @@ const SHUTDOWN_LIMIT = "3 seconds"
 const RETRIES = 5
 const retrySchedule = Schedule.jittered(Schedule.exponential("1 second", 1.5))
 
-const SCOPE = "tollgate"
+const scope = { name: "tollgate" }
 
-interface Batch {
-  readonly spans: number
-  readonly bytes: Buffer
+/** A span and its estimated bytes. */
+interface Waiting {
+  readonly span: OtlpSpan
+  readonly bytes: number
 }
 
 /**
  * Begins to export. The result takes a span that has ended. Closing the scope sends what waits.
- * `resource`: attributes of this process.
+ * `resource`: this process.
  */
 export const exportSpans = Effect.fnUntraced(function* (
-  resource: Readonly<Record<string, string>>,
+  resource: Resource,
   settings: TraceSettings
-): Effect.fn.Return<(span: RecordedSpan) => void, never, Scope.Scope> {
+): Effect.fn.Return<OnEnd, never, Scope.Scope> {
   const { batchSize, delayMs, queueSize } = settings
   const send = yield* sender(settings, resource)
-  const open = new ProtobufWriter()
-  const full: Array<Batch> = []
-  const hasFull = Latch.makeUnsafe(false)
-  let inOpen = 0
+  const waiting: Array<Waiting> = []
+  const hasBatch = Latch.makeUnsafe(false)
+  const queue = { bytes: 0, isEnding: false }
   let isFailing = false
-  const queue = { spans: 0, bytes: 0, isEnding: false }
 
-  const closeBatch = (): void => {
-    if (inOpen === 0) return
-    full.push({ spans: inOpen, bytes: open.take() })
-    inOpen = 0
-  }
+  const isBatch = (): boolean => waiting.length >= batchSize || queue.bytes >= BATCH_BYTES
 
-  const add = (span: RecordedSpan): void => {
-    if (queue.spans >= queueSize || queue.bytes >= QUEUE_BYTES) return
-    const before = open.length
-    writeSpan(open, span)
-    queue.spans++
-    queue.bytes += open.length - before
-    if (++inOpen < batchSize && open.length < BATCH_BYTES) return
-    closeBatch()
-    hasFull.openUnsafe()
+  const add: OnEnd = (recorded, status) => {
+    if (waiting.length >= queueSize || queue.bytes >= QUEUE_BYTES) return
+    const span = otlpSpan(recorded, status)
+    const bytes = bytesOfSpan(span)
+    waiting.push({ span, bytes })
+    queue.bytes += bytes
+    if (isBatch()) hasBatch.openUnsafe()
   }
 
   const report = (hasFailed: boolean): Effect.Effect<void> => {
@@ -74,42 +71,48 @@ export const exportSpans = Effect.fnUntraced(function* (
       : Effect.logInfo("the collector accepts spans again")
   }
 
-  const sendFull = Effect.gen(function* () {
-    for (let batch = full.shift(); batch !== undefined; batch = full.shift()) {
-      queue.spans -= batch.spans
-      queue.bytes -= batch.bytes.length
-      yield* report(!(yield* send(batch.bytes)))
-    }
+  const sendBatch = Effect.suspend(() => {
+    const batch = takeFirst(waiting, BATCH_BYTES, batchSize)
+    for (const { bytes } of batch) queue.bytes -= bytes
+    return batch.length === 0 ? Effect.void : Effect.flatMap(send(batch), (isAccepted) => report(!isAccepted))
   })
 
   const loop = Effect.gen(function* () {
     while (!queue.isEnding) {
-      const isFull = yield* Effect.timeoutOption(hasFull.await, delayMs)
-      hasFull.closeUnsafe()
-      if (Option.isNone(isFull)) closeBatch()
-      yield* sendFull
+      yield* Effect.timeoutOption(hasBatch.await, delayMs)
+      hasBatch.closeUnsafe()
+      do yield* sendBatch
+      while (isBatch())
     }
-    closeBatch()
-    yield* sendFull
+    while (waiting.length > 0) yield* sendBatch
   })
   const running = yield* Effect.forkScoped(loop)
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       queue.isEnding = true
-      hasFull.openUnsafe()
+      hasBatch.openUnsafe()
       return Effect.timeoutOption(Effect.interruptible(Fiber.await(running)), SHUTDOWN_LIMIT)
     })
   )
   return add
 })
 
+/** Removes the first elements: at most `spans`, and no more once they have this many bytes. */
+const takeFirst = (from: Array<Waiting>, bytes: number, spans = from.length): Array<Waiting> => {
+  let left = bytes
+  const end = from.findIndex((one, at) => {
+    if (at >= spans || left <= 0) return true
+    left -= one.bytes
+    return false
+  })
+  return from.splice(0, end === -1 ? from.length : end)
+}
+
 /** Sends one batch. True: the collector has accepted it. */
-const sender = Effect.fnUntraced(function* (
-  { gzip, headers, timeoutMs, url }: TraceSettings,
-  resource: Readonly<Record<string, string>>
-) {
+const sender = Effect.fnUntraced(function* ({ gzip, headers, timeoutMs, url }: TraceSettings, resource: Resource) {
   // undici's client follows no redirects, so the headers go to no other host.
-  const services = yield* Layer.build(NodeHttpClient.layerUndici)
+  const services = yield* Layer.build(Layer.merge(NodeHttpClient.layerUndici, OtlpSerialization.layerProtobuf))
+  const { traces } = Context.get(services, OtlpSerialization.OtlpSerialization)
   const client = Context.get(services, HttpClient.HttpClient).pipe(
     HttpClient.filterStatusOk,
     HttpClient.retryTransient({ schedule: retrySchedule, times: RETRIES })
@@ -117,10 +120,22 @@ const sender = Effect.fnUntraced(function* (
   const request = HttpClientRequest.post(url, {
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Redacted.value(value)]))
   })
-  const about = encodedResource(resource)
-  return (spans: Buffer): Effect.Effect<boolean> => {
-    const whole = HttpClientRequest.bodyUint8Array(request, requestOf(about, spans), "application/x-protobuf")
-    return (gzip ? HttpClientRequest.compressBody(whole, "gzip") : Effect.succeed(whole)).pipe(
+
+  /** Its parts may be joined: all that a request of OTLP has is a repeated field. */
+  const encoded = Effect.fnUntraced(function* (batch: Array<Waiting>) {
+    const parts: Array<Uint8Array> = []
+    while (batch.length > 0) {
+      const spans = takeFirst(batch, TURN_BYTES).map(({ span }) => span)
+      const body = traces({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] })
+      if (body._tag === "Uint8Array") parts.push(body.body)
+      yield* Effect.yieldNow
+    }
+    return HttpClientRequest.bodyUint8Array(request, Bytes.concat(parts), "application/x-protobuf")
+  })
+
+  return (batch: Array<Waiting>): Effect.Effect<boolean> =>
+    encoded(batch).pipe(
+      Effect.flatMap((whole) => (gzip ? HttpClientRequest.compressBody(whole, "gzip") : Effect.succeed(whole))),
       Effect.flatMap(client.execute),
       // Reads the body to its end, so that the connection is kept.
       Effect.flatMap((response) => response.arrayBuffer),
@@ -128,36 +143,4 @@ const sender = Effect.fnUntraced(function* (
       Effect.withTracerEnabled(false),
       Effect.matchCause({ onSuccess: () => true, onFailure: () => false })
     )
-  }
 })
-
-/** The members `resource` and `scope` of OTLP, encoded. */
-interface About {
-  readonly resource: Buffer
-  readonly scope: Buffer
-}
-
-const encodedResource = (attributes: Readonly<Record<string, string>>): About => {
-  const out = new ProtobufWriter()
-  const resource = out.begin(1)
-  writeAttributes(out, 1, attributes)
-  out.end(resource)
-  const about = out.take()
-  const scope = out.begin(1)
-  out.text(1, SCOPE)
-  out.end(scope)
-  return { resource: about, scope: out.take() }
-}
-
-/** A whole request of OTLP with these encoded spans. */
-const requestOf = ({ resource, scope }: About, spans: Buffer): Buffer => {
-  const out = new ProtobufWriter()
-  const resourceSpans = out.begin(1)
-  out.raw(resource)
-  const scopeSpans = out.begin(2)
-  out.raw(scope)
-  out.raw(spans)
-  out.end(scopeSpans)
-  out.end(resourceSpans)
-  return out.take()
-}

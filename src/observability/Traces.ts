@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Option, type Scope, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
+import * as OtlpResource from "effect/observability/OtlpResource"
 import { makeRandomHex } from "../domain/Ids.ts"
 import { gatedTracer, passedState, type TracingShape } from "../domain/Tracing.ts"
 import { type SettingsShape } from "../Settings.ts"
@@ -26,7 +27,7 @@ export const makeTracing = Effect.fnUntraced(function* (
   const randomHex = makeRandomHex()
   const isSampled = samplerOf(traces)
   const add = yield* exportSpans(
-    { ...attributes, "service.name": serviceName, "service.instance.id": instanceId },
+    OtlpResource.make({ serviceName, attributes: { ...attributes, "service.instance.id": instanceId } }),
     traces
   )
   const tracer = Tracer.make({

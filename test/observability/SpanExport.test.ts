@@ -103,6 +103,22 @@ it.effect("spans are sent in batches of the configured size, in their order", ()
   })
 )
 
+it.effect("a large batch is encoded in turns of the event loop, and is still one request", () =>
+  Effect.gen(function* () {
+    const collector = yield* startCollector()
+    const text = "x".repeat(1_000)
+    yield* exported(
+      collector,
+      Array.from({ length: 500 }, () => ({ text }))
+    )
+    assert.deepStrictEqual(names(collector), numbered(500))
+    assert.lengthOf(collector.headers(), 1)
+    const [headers] = collector.headers()
+    assert.isAtLeast(collector.resources().length, Math.floor(Number(headers?.["content-length"]) / 40_000))
+    for (const resource of collector.resources()) assert.strictEqual(resource["service.name"], "tollgate")
+  })
+)
+
 it.effect("a batch is compressed where the settings say so", () =>
   Effect.gen(function* () {
     const collector = yield* startCollector()

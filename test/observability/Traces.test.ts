@@ -77,9 +77,10 @@ it.effect("of a fallback: a span for each stage and each call, under the client'
     )
     const root = named(spans, server)
     assert.deepStrictEqual(
-      [root.traceId, root.parentId, root.kind, root.status],
-      ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "server", "ok"]
+      [root.traceId, root.parentId, root.kind, root.status, root.flags],
+      ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "server", "ok", 0x301]
     )
+    for (const span of spans) if (span !== root) assert.strictEqual(span.flags, 0x101)
     for (const span of spans) assert.strictEqual(span.traceId, root.traceId)
     const route = named(spans, "tollgate.route")
     const calls = spans.filter(({ kind }) => kind === "client")

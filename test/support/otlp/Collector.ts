@@ -21,6 +21,7 @@ export interface CollectedSpan {
   /** `unset`, `ok`, `error`. */
   readonly status: string
   readonly message: string
+  readonly flags: number
 }
 
 const kinds = ["unspecified", "internal", "server", "client", "producer", "consumer"]
@@ -52,7 +53,8 @@ const spanOf = (span: Message): CollectedSpan => {
     attributes: attributesOf(span, 9),
     events: messagesOf(span, 11).map((event) => ({ name: textOf(event, 2), attributes: attributesOf(event, 3) })),
     status: statuses[status === undefined ? 0 : numberOf(status, 3)] ?? "",
-    message: status === undefined ? "" : textOf(status, 2)
+    message: status === undefined ? "" : textOf(status, 2),
+    flags: numberOf(span, 16)
   }
 }
 
