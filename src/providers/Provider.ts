@@ -167,8 +167,9 @@ export interface Provider {
   /** Requests a whole reply. */
   readonly chat: (call: ChatCall) => Effect.Effect<ChatReply, ProviderError>
   /**
-   * Opens a stream. Succeeds when the provider has sent a 2xx status. The stream then yields
-   * events, and fails if the connection breaks. Closing the scope aborts the upstream call.
+   * Opens a stream. Succeeds when the provider has sent a 2xx status, with the events as they come;
+   * `Batches.fromStream` makes them from a `Stream`. They fail if the connection breaks. Closing
+   * the scope aborts the upstream call.
    */
   readonly chatStream: (call: ChatCall) => Effect.Effect<Batches<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
   /** Counts a prompt without an answer. Absent: the provider does not. */
