@@ -53,6 +53,12 @@ export class TransientMap<K, V> {
     for (const [key, { value }] of this.#entries) if (value !== undefined) visit(value, key)
   }
 
+  entries(): Array<[K, V]> {
+    const entries: Array<[K, V]> = []
+    this.forEach((value, key) => entries.push([key, value]))
+    return entries
+  }
+
   values(): Array<V> {
     const values: Array<V> = []
     this.forEach((value) => values.push(value))

@@ -18,6 +18,14 @@ describe("TransientMap", () => {
     expect(map.values()).toEqual([2])
   })
 
+  it("lists its entries", () => {
+    const map = new TransientMap<string, number>()
+    map.set("a", 1)
+    map.set("b", 2)
+    map.delete("a")
+    expect(map.entries()).toEqual([["b", 2]])
+  })
+
   it("keeps its entries and their order when it renews its table", () => {
     const map = new TransientMap<number, number>()
     for (let key = 0; key < 10_000; key++) {

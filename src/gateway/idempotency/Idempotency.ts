@@ -10,6 +10,7 @@ import { Cause, Clock, Context, Duration, Effect, Layer, type Redacted, Schedule
 import { canonicalPieces, feed } from "../../domain/json/CanonicalJson.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError, IdempotencyConflict } from "../../domain/Errors.ts"
 import { addFinalizer } from "../../domain/OnClose.ts"
+import { TransientMap } from "../../domain/TransientMap.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { type ClaimResult, IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
@@ -88,7 +89,7 @@ export class Idempotency extends Context.Service<
         const clock = yield* Clock.Clock
         const turns = yield* makeTurns
         /** The holders of keys in this process. */
-        const running = new Map<string, string>()
+        const running = new TransientMap<string, string>()
         const ttlMs = options.ttlSeconds * 1000
         const held: HeldKeys = { store, clock, running, ttlMs, scope: yield* Effect.scope }
 
@@ -159,7 +160,7 @@ export class Idempotency extends Context.Service<
             ? Effect.void
             : Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
                 store.renew(
-                  Array.from(running, ([id, holder]) => ({ id, holder })),
+                  running.entries().map(([id, holder]) => ({ id, holder })),
                   nowMs + options.leaseMs
                 )
               )
@@ -180,7 +181,7 @@ export class Idempotency extends Context.Service<
 interface HeldKeys {
   readonly store: IdempotencyStore["Service"]
   readonly clock: Clock.Clock
-  readonly running: Map<string, string>
+  readonly running: TransientMap<string, string>
   readonly ttlMs: number
   readonly scope: Scope.Scope
 }
