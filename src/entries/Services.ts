@@ -23,7 +23,7 @@ export {
   Unsupported
 } from "../providers/Provider.ts"
 export { mockProvider } from "../providers/presets/Mock.ts"
-export { type Batch, Batches } from "../domain/Batches.ts"
+export { type Batch, Batches } from "../domain/runtime/Batches.ts"
 export { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 export { type EmbeddingReply } from "../domain/Embedding.ts"
 export { type Generation } from "../domain/Generation.ts"

@@ -5,7 +5,7 @@
  * A provider makes one attempt. Retries, fallback and the total deadline belong to the router.
  */
 import { Data, type Effect, type Scope } from "effect"
-import { type Batches } from "../domain/Batches.ts"
+import { type Batches } from "../domain/runtime/Batches.ts"
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"

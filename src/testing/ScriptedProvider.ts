@@ -5,7 +5,7 @@
  */
 import { Duration, Effect, Layer, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
-import { Batches } from "../domain/Batches.ts"
+import { Batches } from "../domain/runtime/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type EmbeddingReply } from "../domain/Embedding.ts"
 import { type TokenUsage } from "../domain/pricing/Money.ts"

@@ -1,6 +1,6 @@
 /** Turns for tests that take no time: one that never ends, and turns that end at once. */
 import { Effect } from "effect"
-import { type Turns } from "../../src/domain/Turns.ts"
+import { type Turns } from "../../src/domain/runtime/Turns.ts"
 
 /** For synchronous tests: nothing waits. */
 export const oneTurn: Turns = { begin: () => {}, isOver: () => false, next: Effect.void }

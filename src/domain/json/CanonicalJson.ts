@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 import { isRawNumber } from "./Json.ts"
-import { type Turns } from "../Turns.ts"
+import { type Turns } from "../runtime/Turns.ts"
 
 /** Approximate length of a piece, a fraction of a millisecond's work. Longer strings are split. */
 export const PIECE_CHARACTERS = 65_536

@@ -5,12 +5,12 @@
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
 import { Context, Duration, Effect, Fiber, Scope, Stream } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"

@@ -4,7 +4,7 @@
  * heartbeat. The lease of a request that no process runs expires, and recovery settles it.
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
-import { TransientMap } from "../../domain/TransientMap.ts"
+import { TransientMap } from "../../domain/runtime/TransientMap.ts"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { outcomeSoFar, progressOf } from "./Progress.ts"

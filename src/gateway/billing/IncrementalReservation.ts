@@ -6,7 +6,7 @@
  * An answer that holds its worst case is cut too, if the provider exceeds its limit.
  */
 import { Effect } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"

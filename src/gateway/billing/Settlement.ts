@@ -4,13 +4,13 @@
  * gateway counted; the generation says which. Only this module settles or voids a request.
  */
 import { Cause, Clock, Context, Effect, Layer, type Scope } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"

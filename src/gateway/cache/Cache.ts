@@ -7,10 +7,10 @@
  */
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
-import { TransientMap } from "../../domain/TransientMap.ts"
+import { TransientMap } from "../../domain/runtime/TransientMap.ts"
 import { parseJson } from "../../domain/json/Json.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
-import { makeTurns } from "../../domain/Turns.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
+import { makeTurns } from "../../domain/runtime/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey, ToolDigests } from "./CacheKey.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"

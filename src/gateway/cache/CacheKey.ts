@@ -9,8 +9,8 @@ import { Effect } from "effect"
 import { canonicalPieces, feed } from "../../domain/json/CanonicalJson.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { sentText } from "../../domain/json/SentText.ts"
-import { type Turns } from "../../domain/Turns.ts"
-import { TwoGenerations } from "../../domain/TwoGenerations.ts"
+import { type Turns } from "../../domain/runtime/Turns.ts"
+import { TwoGenerations } from "../../domain/runtime/TwoGenerations.ts"
 
 /**
  * The digests of the canonical form of long lists of tools, by a digest of their text. An agent

@@ -7,7 +7,7 @@
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
-import { withScope } from "../../domain/OnClose.ts"
+import { withScope } from "../../domain/runtime/OnClose.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"

@@ -1,6 +1,6 @@
 /** Converts answers to and from entries of the prompt cache. */
 import { Cause, Effect } from "effect"
-import { Batches } from "../../domain/Batches.ts"
+import { Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type ChatReply, type ChatRequest, type ReplyChoice } from "../../domain/Chat.ts"

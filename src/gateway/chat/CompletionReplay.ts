@@ -3,7 +3,7 @@
  * identical byte for byte. A stream that breaks off, or whose client leaves, is not stored.
  */
 import { Effect, Predicate } from "effect"
-import { Batches } from "../../domain/Batches.ts"
+import { Batches } from "../../domain/runtime/Batches.ts"
 import { type ChatReply, type UsageInfo } from "../../domain/Chat.ts"
 import { type Completed, type CompletionEvent, type Head } from "../request/Answer.ts"
 import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "../idempotency/Idempotency.ts"

@@ -15,9 +15,9 @@ import {
   ModelNotAllowed,
   RateLimited
 } from "../../domain/Errors.ts"
-import { TransientMap } from "../../domain/TransientMap.ts"
+import { TransientMap } from "../../domain/runtime/TransientMap.ts"
 import { allowsModel } from "../../domain/Key.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
 import { type Lease, Limits, type LimitVerdict } from "../../store/limits/Limits.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { BudgetAlerts } from "../billing/BudgetAlerts.ts"

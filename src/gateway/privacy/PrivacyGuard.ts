@@ -7,7 +7,7 @@
  * it is off, it adds no work to a request.
  */
 import { Context, Effect, Layer } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { hash } from "node:crypto"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"

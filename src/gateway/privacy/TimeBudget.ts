@@ -8,7 +8,7 @@
  * not sent.
  */
 import { Clock, Effect } from "effect"
-import { makeTurns, TURN_MS } from "../../domain/Turns.ts"
+import { makeTurns, TURN_MS } from "../../domain/runtime/Turns.ts"
 
 /** Limit of all turns of one search together. */
 export const LIMIT_MS = 700

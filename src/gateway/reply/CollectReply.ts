@@ -3,7 +3,7 @@
  * answer ends with the finish reason `length`, as with a smaller `max_tokens`.
  */
 import { Effect, Stream } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Malformed, ProviderError, TooLarge } from "../../providers/Provider.ts"

@@ -4,7 +4,7 @@
  */
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { Predicate } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type ChatReply, type ChoiceDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
 

@@ -1,5 +1,5 @@
 /** An answer to a chat request, with its origin, on its way to the client. */
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type Choices, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"

@@ -3,7 +3,7 @@
  * reservation; routing keeps to it.
  */
 import { type Effect } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"

@@ -12,7 +12,7 @@ import { gatewayError, type GatewayError, InvalidRequest, NotFound, Overloaded }
 import { parseExactly, parseJson } from "../../domain/json/Json.ts"
 import { JsonShape } from "../../domain/json/JsonShape.ts"
 import { DAY_MS } from "../../domain/pricing/Money.ts"
-import { makeTurns } from "../../domain/Turns.ts"
+import { makeTurns } from "../../domain/runtime/Turns.ts"
 import { ResponseStore } from "../../store/responses/ResponseStore.ts"
 import { KEY_BYTES, keyMaterial, makeSealing } from "../Sealing.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"

@@ -7,7 +7,7 @@
  */
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect } from "effect"
-import { type Batch, Batches } from "../../domain/Batches.ts"
+import { type Batch, Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
 import { leavesTextOpen } from "../../domain/Native.ts"

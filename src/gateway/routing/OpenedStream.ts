@@ -5,10 +5,10 @@
  */
 import * as Arr from "effect/Array"
 import { Clock, Context, Duration, Effect, Exit, Pull, Scope } from "effect"
-import { type Batch, Batches } from "../../domain/Batches.ts"
+import { type Batch, Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent } from "../../domain/Chat.ts"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
 import { carriesToken } from "../../domain/Native.ts"
 import { type TokenUsage } from "../../domain/pricing/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"

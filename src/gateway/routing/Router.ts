@@ -5,9 +5,9 @@
  * every other provider would refuse the request too.
  */
 import { Clock, Context, Effect, Layer, Scope } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
-import { addFinalizer, withScope } from "../../domain/OnClose.ts"
+import { addFinalizer, withScope } from "../../domain/runtime/OnClose.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"

@@ -6,7 +6,7 @@
  * left out.
  */
 import { Effect, Predicate } from "effect"
-import { type Batches } from "../../domain/Batches.ts"
+import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type ChatMessage, type ChatReply, type Members, type ReplyChoice } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/json/Json.ts"
 import { allEntities } from "../../domain/Privacy.ts"

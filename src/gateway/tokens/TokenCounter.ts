@@ -10,9 +10,9 @@
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
-import { TURN_NANOS } from "../../domain/Turns.ts"
+import { TURN_NANOS } from "../../domain/runtime/Turns.ts"
 import { PromptTokens } from "../../domain/PromptTokens.ts"
-import { TwoGenerations } from "../../domain/TwoGenerations.ts"
+import { TwoGenerations } from "../../domain/runtime/TwoGenerations.ts"
 import { boundOfPrompt, READ_CHARACTERS, roughBoundOf } from "./PromptBounds.ts"
 import { countSlice, type CountText, loadTables, nextSlice } from "./Tokens.ts"
 

@@ -9,8 +9,8 @@ import { HttpMethod, type HttpServerRequest } from "effect/http"
 import { isUtf8 } from "node:buffer"
 import { type Readable, type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
-import { type Deadline, type Deadlines, makeDeadlines } from "../../domain/Deadlines.ts"
-import { makeTurns, type Turns } from "../../domain/Turns.ts"
+import { type Deadline, type Deadlines, makeDeadlines } from "../../domain/runtime/Deadlines.ts"
+import { makeTurns, type Turns } from "../../domain/runtime/Turns.ts"
 import {
   BodyTooLarge,
   BodyTooSlow,

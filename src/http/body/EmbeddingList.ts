@@ -3,7 +3,7 @@
  * of numbers. The bytes equal those of `JSON.stringify`.
  */
 import { Effect } from "effect"
-import { makeTurns } from "../../domain/Turns.ts"
+import { makeTurns } from "../../domain/runtime/Turns.ts"
 import { type Embedded } from "../../gateway/chat/Embeddings.ts"
 
 /**

@@ -4,7 +4,7 @@
  * object's members is bounded (JsonShape).
  */
 import { Effect, Exit, Schema, SchemaAST, SchemaGetter } from "effect"
-import { type Turns } from "../../domain/Turns.ts"
+import { type Turns } from "../../domain/runtime/Turns.ts"
 
 /**
  * Restricts an index signature to the names without a schema of their own. Otherwise each object

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Exit, Queue, Scope, Stream } from "effect"
 import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { addFinalizer } from "../../domain/OnClose.ts"
+import { addFinalizer } from "../../domain/runtime/OnClose.ts"
 
 type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
 

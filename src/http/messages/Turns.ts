@@ -4,7 +4,7 @@
  * one message.
  */
 import { Result } from "effect"
-import { addAll } from "../../domain/AddAll.ts"
+import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type MessageParam } from "../../api/Messages.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
 import { type Beyond } from "./Beyond.ts"

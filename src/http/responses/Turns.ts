@@ -6,7 +6,7 @@
  * of its JSON, and needs a provider of this API.
  */
 import { Result } from "effect"
-import { addAll } from "../../domain/AddAll.ts"
+import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
 import { blocksIn, contentOf, kindOf, type Read, refused, textOf } from "../messages/Blocks.ts"
 import { type Notes } from "./Notes.ts"

@@ -3,7 +3,7 @@
  */
 import { Cause, Effect, type Scope, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { makeDeadlines } from "../../domain/Deadlines.ts"
+import { makeDeadlines } from "../../domain/runtime/Deadlines.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type Completed, type Head } from "../../gateway/request/Answer.ts"
 import { type RequestState } from "../edge/CurrentRequest.ts"

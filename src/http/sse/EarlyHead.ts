@@ -5,7 +5,7 @@
  * Until then an error has its own status.
  */
 import { Effect, type Exit, Fiber, type Scope, Stream } from "effect"
-import { type Deadlines } from "../../domain/Deadlines.ts"
+import { type Deadlines } from "../../domain/runtime/Deadlines.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type RequestState } from "../edge/CurrentRequest.ts"
 import { failureOf } from "../errors/ErrorResponse.ts"

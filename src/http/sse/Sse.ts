@@ -3,8 +3,8 @@
  * silence are filled, so that proxies keep the connection. Encoding cannot fail.
  */
 import { Cause, Channel, Effect, type Pull, Scope, Stream } from "effect"
-import { type Batch, type Batches } from "../../domain/Batches.ts"
-import { type Deadlines } from "../../domain/Deadlines.ts"
+import { type Batch, type Batches } from "../../domain/runtime/Batches.ts"
+import { type Deadlines } from "../../domain/runtime/Deadlines.ts"
 import { type CompletionEvent } from "../../gateway/request/Answer.ts"
 
 /** A silence of this length is filled. */

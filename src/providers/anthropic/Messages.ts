@@ -6,7 +6,7 @@
  * because the API rejects them. Content without a matching block is `Unsupported`.
  */
 import { Result } from "effect"
-import { addAll } from "../../domain/AddAll.ts"
+import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"

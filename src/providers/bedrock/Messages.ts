@@ -6,7 +6,7 @@
  * block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
  */
 import { Result } from "effect"
-import { addAll } from "../../domain/AddAll.ts"
+import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { type CommonMessage, inCommonRoles } from "../wire/CommonRoles.ts"

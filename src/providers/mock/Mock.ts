@@ -9,7 +9,7 @@
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Cause, Duration, Effect, Option, type Pull, Schema } from "effect"
-import { Batches } from "../../domain/Batches.ts"
+import { Batches } from "../../domain/runtime/Batches.ts"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
 import { textsOf } from "../../domain/Embedding.ts"

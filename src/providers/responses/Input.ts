@@ -5,7 +5,7 @@
  * nothing is stored. Names of participants are dropped.
  */
 import { Result } from "effect"
-import { addAll } from "../../domain/AddAll.ts"
+import { addAll } from "../../domain/runtime/AddAll.ts"
 import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"

@@ -6,7 +6,7 @@
  */
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect, type Scope } from "effect"
-import { type Batch, Batches, type Reading } from "../../domain/Batches.ts"
+import { type Batch, Batches, type Reading } from "../../domain/runtime/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { carriesToken } from "../../domain/Native.ts"
 import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"

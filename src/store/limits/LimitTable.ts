@@ -7,7 +7,7 @@
  * absent bucket counts as full. An entry in use is never evicted, because that would lift its
  * limits.
  */
-import { TransientMap } from "../../domain/TransientMap.ts"
+import { TransientMap } from "../../domain/runtime/TransientMap.ts"
 import { type RateLimits } from "../../domain/Key.ts"
 import {
   advanced,

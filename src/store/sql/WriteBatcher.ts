@@ -8,8 +8,8 @@
  * again in halves, so that an entry that cannot be written does not affect the others.
  */
 import { Cause, Clock, Effect, Exit, type Scope } from "effect"
-import { makeDeadlines } from "../../domain/Deadlines.ts"
-import { TransientMap } from "../../domain/TransientMap.ts"
+import { makeDeadlines } from "../../domain/runtime/Deadlines.ts"
+import { TransientMap } from "../../domain/runtime/TransientMap.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /**

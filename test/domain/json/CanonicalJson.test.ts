@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { canonicalPieces, feed, LONG_CHARACTERS, PIECE_CHARACTERS } from "../../../src/domain/json/CanonicalJson.ts"
-import { makeTurns } from "../../../src/domain/Turns.ts"
+import { makeTurns } from "../../../src/domain/runtime/Turns.ts"
 import { reordered } from "../../support/reordered.ts"
 import { shortTurns } from "../../support/turns.ts"
 

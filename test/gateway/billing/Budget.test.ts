@@ -5,7 +5,7 @@
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Fiber, Layer, Result, Stream } from "effect"
-import { Batches } from "../../../src/domain/Batches.ts"
+import { Batches } from "../../../src/domain/runtime/Batches.ts"
 import { TestClock } from "effect/testing"
 import { type ChatEvent } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"

@@ -6,7 +6,7 @@
  * reason, and before a failure or the usage.
  */
 import { Predicate } from "effect"
-import { type Batches } from "../../../domain/Batches.ts"
+import { type Batches } from "../../../domain/runtime/Batches.ts"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../../domain/Chat.ts"
 import { type CompletionEvent } from "../../request/Answer.ts"
 import { exceptReasoning } from "../KeptReasoning.ts"

@@ -2,7 +2,7 @@ import { memoryUsage } from "node:process"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { describe, expect, it } from "vitest"
-import { TransientMap } from "../../src/domain/TransientMap.ts"
+import { TransientMap } from "../../../src/domain/runtime/TransientMap.ts"
 
 setFlagsFromString("--expose-gc")
 const collect: (options: { type: "major" | "minor" }) => void = runInNewContext("gc")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Stream } from "effect"
-import { type Batch, Batches } from "../../src/domain/Batches.ts"
+import { type Batch, Batches } from "../../../src/domain/runtime/Batches.ts"
 
 /** A source of batches that come when the test says so. */
 const source = () => {

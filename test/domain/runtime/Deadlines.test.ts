@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeDeadlines } from "../../src/domain/Deadlines.ts"
+import { makeDeadlines } from "../../../src/domain/runtime/Deadlines.ts"
 
 it.effect("a paused deadline expires only after it is restarted, and an ended one does not", () =>
   Effect.gen(function* () {

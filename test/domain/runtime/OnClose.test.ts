@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
-import { acquired, addFinalizer, withScope } from "../../src/domain/OnClose.ts"
+import { acquired, addFinalizer, withScope } from "../../../src/domain/runtime/OnClose.ts"
 
 it.effect("finalizers run last in, first out, beside those of Scope, and see how the scope closed", () =>
   Effect.gen(function* () {
