@@ -16,9 +16,9 @@ export const receivedAs = <S extends Schema.Codec<unknown, unknown>>(
     const bytes = Buffer.from(text)
     const shape = new JsonShape()
     for (let at = 0; at < bytes.length; at += size) shape.take(bytes.subarray(at, at + size))
-    const { hasExponent, hasLongNumber, longMembers, members } = shape
+    const { hasLongNumber } = shape
     return Effect.flatMap(makeDecode(schema), (decode) =>
-      decode({ text, hasLongNumber, sent: hasLongNumber ? null : { bytes, longMembers, members, hasExponent } })
+      decode({ text, hasLongNumber, sent: hasLongNumber ? null : { bytes, shape } })
     )
   })
 

@@ -1,8 +1,8 @@
 /**
  * Counts values, members per object and depth of a JSON text while its bytes arrive, so that a body
  * that would block the process is refused before it is parsed. It also detects numbers with more
- * digits than a double keeps and numbers with an exponent, and notes where the long members of the
- * outermost object are. It does not check whether the text is valid JSON.
+ * digits than a double keeps and numbers with an exponent, and notes where long strings and the long
+ * members of the outermost object are. It does not check whether the text is valid JSON.
  */
 import { MAX_DEPTH } from "./Json.ts"
 
@@ -21,6 +21,17 @@ export const MAX_EXACT_VALUES = 150_000
 
 /** The place of a shorter member is not noted, in bytes. */
 export const LONG_MEMBER_BYTES = 4_096
+
+/** The place of a shorter string is not noted, in bytes. */
+export const LONG_STRING_BYTES = 1_024
+
+/** The place of a string, without its quotes, in bytes. */
+export interface LongString {
+  /** Its number among all strings of the text, names too, from 1. */
+  readonly at: number
+  readonly from: number
+  readonly to: number
+}
 
 /** The place of a list or object that is a member of the outermost object, in bytes. */
 export interface LongMember {
@@ -57,6 +68,8 @@ export class JsonShape {
   /** For each level: the members of its open object. For a list a number that stays negative. */
   readonly #members = new Int32Array(MAX_DEPTH + 1)
   #inString = false
+  #strings = 0
+  #stringFrom = 0
   /** The last chunk ended inside a string, in an odd number of backslashes. */
   #escapes = false
   /** Digits of the current number; negative after its decimal point. */
@@ -71,10 +84,26 @@ export class JsonShape {
   #openFrom = 0
   #openMarks = 0
   readonly #long: Array<LongMember> = []
+  readonly #longStrings: Array<LongString> = []
 
   /** The long members of the outermost object, also those whose name comes again. */
   get longMembers(): ReadonlyArray<LongMember> {
     return this.#long
+  }
+
+  /** The long strings, in the order of the text. */
+  get longStrings(): ReadonlyArray<LongString> {
+    return this.#longStrings
+  }
+
+  /** The number of strings, names too. */
+  get strings(): number {
+    return this.#strings
+  }
+
+  /** The number of values. An empty list or object counts as two. */
+  get values(): number {
+    return this.#values
   }
 
   /** The number of members of the outermost object, if the text is one and not empty. */
@@ -110,7 +139,9 @@ export class JsonShape {
       switch (byte) {
         case QUOTE:
           this.#inString = true
-          if (this.#depth === 1) this.#nameFrom = this.#before + at
+          this.#strings++
+          this.#stringFrom = this.#before + at
+          if (this.#depth === 1) this.#nameFrom = this.#stringFrom
           break
         case COMMA:
           this.#values++
@@ -177,7 +208,10 @@ export class JsonShape {
     if (quote === -1) return end
     if (!escapes) {
       this.#inString = false
-      if (this.#depth === 1) this.#nameTo = this.#before + quote
+      const to = this.#before + quote
+      if (this.#depth === 1) this.#nameTo = to
+      if (to - this.#stringFrom >= LONG_STRING_BYTES)
+        this.#longStrings.push({ at: this.#strings, from: this.#stringFrom, to })
     }
     return quote + 1
   }

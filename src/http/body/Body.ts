@@ -257,12 +257,10 @@ class BodyRead {
   }
 }
 
-const bodyOf = (
-  bytes: Buffer,
-  { hasExponent, hasLongNumber, longMembers, members }: JsonShape
-): Effect.Effect<Body, GatewayError> => {
+const bodyOf = (bytes: Buffer, shape: JsonShape): Effect.Effect<Body, GatewayError> => {
   if (!isUtf8(bytes)) return notUtf8
-  const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, longMembers, members, hasExponent }
+  const { hasLongNumber, longMembers } = shape
+  const sent = longMembers.length === 0 || hasLongNumber ? null : { bytes, shape }
   const narrow = narrowJson(bytes)
   return Effect.succeed(
     narrow === null

@@ -7,6 +7,7 @@ import { Predicate, Result } from "effect"
 import { hash } from "node:crypto"
 import { type CountTokensRequest, type MessagesRequest } from "../../api/Messages.ts"
 import { type ChatRequest, type Members } from "../../domain/Chat.ts"
+import { passStrings } from "../../domain/json/SentText.ts"
 import { type Inexpressible } from "../../domain/Native.ts"
 import { Beyond } from "./Beyond.ts"
 import { kindOf, membersOf, type Read, refused } from "./Blocks.ts"
@@ -84,6 +85,8 @@ export const prompted = (sent: CountTokensRequest): Read<Translated> =>
     const tools = yield* chatTools(body.tools, beyond)
     const choice = tools.length === 0 ? {} : chatToolChoice(body.tool_choice, beyond)
     const format = formatOf(body.output_config, beyond)
+    const conversation = [...system, ...messages]
+    passStrings(body.messages, conversation)
     return {
       dropped: [
         ...Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
@@ -92,7 +95,7 @@ export const prompted = (sent: CountTokensRequest): Read<Translated> =>
       only: beyond.first,
       request: {
         model: plainName(body.model),
-        messages: [...system, ...messages],
+        messages: conversation,
         stream: false,
         ...(tools.length === 0 ? {} : { tools }),
         ...choice,

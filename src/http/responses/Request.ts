@@ -8,6 +8,7 @@ import { Predicate, Result } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
 import { type ChatMessage, type ChatRequest, type Members } from "../../domain/Chat.ts"
 import { type Inexpressible } from "../../domain/Native.ts"
+import { passStrings } from "../../domain/json/SentText.ts"
 import { toldNames } from "../../domain/json/MemberNames.ts"
 import { blocksIn, kindOf, membersOf, type Read, refused, textOf } from "../messages/Blocks.ts"
 import { effortFor } from "./Effort.ts"
@@ -77,6 +78,7 @@ export const translated = (body: ResponsesRequest): Read<Asked> =>
     const { messages, updates } = yield* chatMessages(itemsOf(body.input), "input", tools, notes)
     const conversation = [...instructionsOf(body), ...messages, ...promptOf(body, notes)]
     if (conversation.length === 0) return yield* refused("input", "the request has no text. Send one, or items.")
+    passStrings(body.input, conversation)
     const tooling = yield* tools.members(body.tool_choice, body.parallel_tool_calls)
     needed(body, notes)
     const request: ChatRequest = {

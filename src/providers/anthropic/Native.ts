@@ -36,14 +36,15 @@ export const nativeBody = (
 ): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
   const limit = limitTokens ?? body["max_tokens"]
-  return sentJson({
+  const sent = {
     ...promptOf(kept, maker),
     ...fallbacksOf(body["fallbacks"], config),
     ...thinkingOf(body, limit),
     model: offer.upstream,
     max_tokens: limit,
     stream
-  })
+  }
+  return sentJson(sent, body["messages"])
 }
 
 /** The body of `count_tokens`: the prompt alone. */
@@ -52,7 +53,7 @@ export const countBody = (
   { maker, offer }: Pick<NativeFacts, "maker" | "offer">
 ): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
-  return sentJson({ ...promptOf(kept, maker), model: offer.upstream })
+  return sentJson({ ...promptOf(kept, maker), model: offer.upstream }, body["messages"])
 }
 
 const promptOf = (body: Members, maker: ThoughtMaker): Members => {

@@ -11,9 +11,11 @@ import { claudeModel, type ClaudeModel } from "./Model.ts"
 import { cached, textBlock } from "./Parts.ts"
 import { lowerThinking, type Thinking } from "./Thinking.ts"
 import { ANSWER_TOOL, lowerTools, type Tooling } from "./Tools.ts"
+import { type CallBody } from "../transport/Transport.ts"
 import { countOf, isJsonRecord } from "../wire/Json.ts"
 import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
 import { type ReasoningAsked, reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { sentJson } from "../wire/SentJson.ts"
 import { type ThoughtMaker } from "../wire/Thoughts.ts"
 
 export const anthropicParameters: Parameters = {
@@ -68,7 +70,7 @@ const MAX_TEMPERATURE = 1
 const ANSWER_TOKENS = 4_096
 
 export interface LoweredRequest {
-  readonly body: string
+  readonly body: CallBody
   /** Members of the request that are not in the body. */
   readonly leftOut: ReadonlyArray<string>
   /** The content comes as the arguments of `ANSWER_TOOL`. */
@@ -121,7 +123,11 @@ export const lowerRequest = (
       ...(asksFor(request, "service_tier") && !("service_tier" in tier) ? ["service_tier"] : []),
       ...(tooling.lacksStrict ? ["tools.strict"] : [])
     ]
-    return { body: JSON.stringify(body), answersByTool, leftOut: leftOut(request, anthropicParameters, unsent) }
+    return {
+      body: sentJson(body, request.messages),
+      answersByTool,
+      leftOut: leftOut(request, anthropicParameters, unsent)
+    }
   })
 
 const samplingMembers = ["temperature", "top_p", "top_k"]

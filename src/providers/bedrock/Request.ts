@@ -12,9 +12,11 @@ import { bedrockModel } from "./Model.ts"
 import { lowerReasoning } from "./Reasoning.ts"
 import { lowerTools } from "./Tools.ts"
 import { thoughtMaker } from "../anthropic/Model.ts"
+import { type CallBody } from "../transport/Transport.ts"
 import { countOf, isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
 import { reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { sentJson } from "../wire/SentJson.ts"
 
 export const bedrockParameters: Parameters = {
   model: "mapped",
@@ -60,7 +62,7 @@ export const bedrockParameters: Parameters = {
 const MAX_TEMPERATURE = 1
 
 export interface BedrockBody {
-  readonly body: string
+  readonly body: CallBody
   /** Members of the request that are not in the body. */
   readonly leftOut: ReadonlyArray<string>
   /** The tool whose arguments are the answer. Null if the answer is text. */
@@ -88,15 +90,18 @@ export const lowerChat = (
     const inferenceConfig = { ...limitsOf(request, reasoning.maxTokens), ...sampling }
     const tier = tierOf(request, offer)
     const instructions = answer.instruction === null ? system : [...system, { text: answer.instruction }]
-    const body = JSON.stringify({
-      messages,
-      ...(instructions.length > 0 ? { system: instructions } : {}),
-      ...(Object.keys(inferenceConfig).length > 0 ? { inferenceConfig } : {}),
-      ...(toolConfig === null ? {} : { toolConfig }),
-      ...(answer.outputConfig === null ? {} : { outputConfig: answer.outputConfig }),
-      ...(Object.keys(additional).length > 0 ? { additionalModelRequestFields: additional } : {}),
-      ...tier
-    })
+    const body = sentJson(
+      {
+        messages,
+        ...(instructions.length > 0 ? { system: instructions } : {}),
+        ...(Object.keys(inferenceConfig).length > 0 ? { inferenceConfig } : {}),
+        ...(toolConfig === null ? {} : { toolConfig }),
+        ...(answer.outputConfig === null ? {} : { outputConfig: answer.outputConfig }),
+        ...(Object.keys(additional).length > 0 ? { additionalModelRequestFields: additional } : {}),
+        ...tier
+      },
+      request.messages
+    )
     const asked = reasoningAsked(request)
     const isSilent = asked !== null && asked.effort !== "none" && Object.keys(reasoning.fields).length === 0
     const unsent = [

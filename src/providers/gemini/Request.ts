@@ -8,12 +8,14 @@ import { type ModelOffer } from "../../domain/Catalog.ts"
 import { isRawNumber } from "../../domain/json/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
+import { type CallBody } from "../transport/Transport.ts"
 import { countOf, isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 import { contentsOf } from "./Contents.ts"
 import { makesImages, separatesJsonFromTools, thinkingConfig, validatesCalls } from "./Model.ts"
 import { isStrict, toolsOf } from "./Tools.ts"
 import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
 import { reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { sentJson } from "../wire/SentJson.ts"
 import { type ThoughtMaker } from "../wire/Thoughts.ts"
 
 export const geminiParameters: Parameters = {
@@ -59,7 +61,7 @@ export const geminiParameters: Parameters = {
 }
 
 interface GeminiBody {
-  readonly body: string
+  readonly body: CallBody
   /** Members of the request that are not in the body. */
   readonly leftOut: ReadonlyArray<string>
 }
@@ -91,11 +93,14 @@ export const chatBody = (
       ...(asksForImages(request) ? { responseModalities: ["TEXT", "IMAGE"] } : {}),
       ...(thinking === null ? {} : { thinkingConfig: thinking })
     }
-    const body = JSON.stringify({
-      ...contents,
-      ...tools,
-      ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
-    })
+    const body = sentJson(
+      {
+        ...contents,
+        ...tools,
+        ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
+      },
+      request.messages
+    )
     const isSilent = asked !== null && asked.effort !== "none" && thinking === null
     const isLoose = !validatesCalls(upstream) && request.tool_choice !== "required" && request.tools?.some(isStrict)
     const unsent = [

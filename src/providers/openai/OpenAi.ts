@@ -89,15 +89,15 @@ const chatBody = (
   } = members
   const limit = outputLimit(request)
   const takesOptions = vendor?.refused?.includes("stream_options") !== true
-  const body = sentJson({
+  const sent = {
     ...rest,
     messages: messagesFor(request.messages, vendor, offer.upstream, config.slug),
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
     ...(stream && takesOptions ? { stream_options: { ...request.stream_options, include_usage: true } } : {}),
     model: offer.upstream,
     stream
-  })
-  return Result.succeed({ body, leftOut })
+  }
+  return Result.succeed({ body: sentJson(sent, request.messages), leftOut })
 }
 
 interface LoweredRequest {

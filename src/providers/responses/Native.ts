@@ -33,14 +33,15 @@ export interface NativeFacts {
 export const nativeBody = ({ body }: NativeRequest, { limitTokens, maker, offer, stream }: NativeFacts): CallBody => {
   const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !ours.has(name)))
   const { input } = body
-  return sentJson({
+  const sent = {
     ...kept,
     ...(Array.isArray(input) ? { input: ownItems(input, maker) } : {}),
     model: offer.upstream,
     ...(limitTokens === null ? {} : { max_output_tokens: Math.max(LEAST_OUTPUT_TOKENS, limitTokens) }),
     store: false,
     stream
-  })
+  }
+  return sentJson(sent, input)
 }
 
 /** Items whose id another item refers to, or without which the API does not take them. */

@@ -7,8 +7,10 @@
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+import { type CallBody } from "../transport/Transport.ts"
 import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
 import { effortOf, reasoningAsked } from "../wire/ReasoningAsked.ts"
+import { sentJson } from "../wire/SentJson.ts"
 import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { lowerMessages } from "./Input.ts"
 import { type Lowered, unsupported } from "./Parts.ts"
@@ -70,7 +72,7 @@ const same = [
 ] as const
 
 export interface LoweredRequest {
-  readonly body: string
+  readonly body: CallBody
   /** Members of the request that are not in the body. */
   readonly leftOut: ReadonlyArray<string>
 }
@@ -92,22 +94,25 @@ export const lowerRequest = (
     const reasoning = reasoningOf(request, offer)
     const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
     const sampling = isFixed ? {} : membersOf(request, samplingMembers)
-    const body = JSON.stringify({
-      ...sessionOf(request),
-      ...membersOf(request, same),
-      model: offer.upstream,
-      ...(instructions === null ? {} : { instructions }),
-      input,
-      ...tooling,
-      ...textOf(format, request),
-      ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
-      ...sampling,
-      ...limitOf(request),
-      ...includeOf(request, offer),
-      ...(stream ? streamOptions(request) : {}),
-      store: false,
-      stream
-    })
+    const body = sentJson(
+      {
+        ...sessionOf(request),
+        ...membersOf(request, same),
+        model: offer.upstream,
+        ...(instructions === null ? {} : { instructions }),
+        input,
+        ...tooling,
+        ...textOf(format, request),
+        ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+        ...sampling,
+        ...limitOf(request),
+        ...includeOf(request, offer),
+        ...(stream ? streamOptions(request) : {}),
+        store: false,
+        stream
+      },
+      request.messages
+    )
     const unsent = samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling))
     return { body, leftOut: leftOut(request, responsesParameters, unsent, same) }
   })

@@ -21,7 +21,7 @@ const sent = (body: object, model: string) => {
   )
   const { body: text, leftOut } = Result.getOrThrow(lowered)
   assert.deepStrictEqual(leftOut, [])
-  return JSON.parse(text)
+  return JSON.parse(String(text))
 }
 
 /** Anthropic takes no text of white space alone, and trims none. */

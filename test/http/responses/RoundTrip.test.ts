@@ -26,7 +26,7 @@ import {
 
 const chatOf = (body: unknown) => Result.getOrThrow(translated(Schema.decodeUnknownSync(ResponsesRequest)(body)))
 const bodyOf = (request: ChatRequest): Json =>
-  JSON.parse(Result.getOrThrow(lowerRequest(request, { ...offer, hidesReasoning: true }, "alpha", false)).body)
+  JSON.parse(String(Result.getOrThrow(lowerRequest(request, { ...offer, hidesReasoning: true }, "alpha", false)).body))
 
 const requestOf = (turns: ReadonlyArray<Turn>, settings: Settings): Json => {
   const { effort, key, metadata, parallel, retention, summary, tier, top_logprobs, user, verbosity } = settings

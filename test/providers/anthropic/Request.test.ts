@@ -25,7 +25,7 @@ const body = (rest: object, model = "claude-sonnet-4-5") => ({
 })
 /** The whole outgoing body. */
 const sent = (request: Partial<ChatRequest>, upstream?: string): unknown =>
-  JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
+  JSON.parse(String(Result.getOrThrow(lower(request, upstream)).body))
 /** The member named by a rejection, or null. */
 const refused = (request: Partial<ChatRequest>, upstream?: string): string | null => {
   const lowered = lower(request, upstream)
@@ -169,17 +169,19 @@ describe("messages", () => {
 
   it("put results before what the user said beside them", () => {
     const { messages } = JSON.parse(
-      Result.getOrThrow(
-        lower({
-          messages: [
-            hi,
-            { role: "assistant", content: "", tool_calls: [call("a", "{}"), call("b", "{}")] },
-            { role: "tool", tool_call_id: "a", content: "1" },
-            { role: "user", content: "Wait." },
-            { role: "tool", tool_call_id: "b", content: "2" }
-          ]
-        })
-      ).body
+      String(
+        Result.getOrThrow(
+          lower({
+            messages: [
+              hi,
+              { role: "assistant", content: "", tool_calls: [call("a", "{}"), call("b", "{}")] },
+              { role: "tool", tool_call_id: "a", content: "1" },
+              { role: "user", content: "Wait." },
+              { role: "tool", tool_call_id: "b", content: "2" }
+            ]
+          })
+        ).body
+      )
     )
     assert.deepStrictEqual(
       messages.map((turn: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
@@ -528,10 +530,10 @@ describe("reasoning_effort", () => {
       { role: "assistant", content: null, tool_calls: [call("a", "{}")] },
       { role: "tool", tool_call_id: "a", content: "1" }
     ]
-    assert.notProperty(JSON.parse(Result.getOrThrow(lower(effort("high", { messages }))).body), "thinking")
+    assert.notProperty(JSON.parse(String(Result.getOrThrow(lower(effort("high", { messages }))).body)), "thinking")
     const later: ReadonlyArray<ChatMessage> = [...messages, { role: "assistant", content: "So." }, hi]
     assert.nestedPropertyVal(
-      JSON.parse(Result.getOrThrow(lower(effort("high", { messages: later }))).body),
+      JSON.parse(String(Result.getOrThrow(lower(effort("high", { messages: later }))).body)),
       "thinking.type",
       "enabled"
     )
@@ -561,7 +563,11 @@ describe("other members", () => {
     assert.deepStrictEqual(sent({ max_tokens: 10 }), body({ max_tokens: 10 }))
     const request: ChatRequest = { model: "test/small", messages: [hi], stream: true }
     const lowered = Result.getOrThrow(lowerRequest(request, offer, { maker: thoughtMaker("alpha", ""), stream: true }))
-    assert.deepStrictEqual(JSON.parse(lowered.body), { ...body({}, "small-2026"), max_tokens: 16_384, stream: true })
+    assert.deepStrictEqual(JSON.parse(String(lowered.body)), {
+      ...body({}, "small-2026"),
+      max_tokens: 16_384,
+      stream: true
+    })
   })
 
   it("clamp the temperature, and sample as the model lets them", () => {
@@ -630,7 +636,7 @@ describe("strict tools", () => {
 
 describe("reasoning", () => {
   const thinkingOf = (request: Partial<ChatRequest>, upstream?: string): unknown =>
-    JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
+    JSON.parse(String(Result.getOrThrow(lower(request, upstream)).body))
   const budget = (tokens: number, max_tokens = 4096) =>
     body({ max_tokens, thinking: { type: "enabled", budget_tokens: tokens } })
   const adaptively = (effort: string) =>

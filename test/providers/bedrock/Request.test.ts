@@ -13,7 +13,7 @@ const OSS = "openai.gpt-oss-120b-1:0"
 
 const hi = [{ role: "user", content: [{ text: "hi" }] }]
 const lower = (overrides: Partial<ChatRequest>, upstream = SONNET): unknown =>
-  JSON.parse(Result.getOrThrow(lowerChat(request(overrides), offerOf(upstream), "alpha")).body)
+  JSON.parse(String(Result.getOrThrow(lowerChat(request(overrides), offerOf(upstream), "alpha")).body))
 const refusal = (overrides: Partial<ChatRequest>, upstream = SONNET): string => {
   const lowered = lowerChat(request(overrides), offerOf(upstream), "alpha")
   assert.isTrue(Result.isFailure(lowered))
@@ -213,7 +213,7 @@ describe("Bedrock parameters", () => {
     const priced = offerOf(SONNET)
     const offer = { ...priced, pricing: { ...priced.pricing, serviceTiers: { priority: 1.75 } } }
     const { body } = Result.getOrThrow(lowerChat(request({ service_tier: "priority" }), offer, "alpha"))
-    assert.deepStrictEqual(JSON.parse(body), { messages: hi, serviceTier: { type: "priority" } })
+    assert.deepStrictEqual(JSON.parse(String(body)), { messages: hi, serviceTier: { type: "priority" } })
   })
 
   it("leave out sampling that a Claude no longer takes", () => {

@@ -15,7 +15,7 @@ const lower = (request: Partial<ChatRequest>, upstream = plain) =>
     geminiMaker("alpha")
   )
 const body = (request: Partial<ChatRequest>, upstream = plain): unknown =>
-  JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
+  JSON.parse(String(Result.getOrThrow(lower(request, upstream)).body))
 const contents = (...messages: ReadonlyArray<ChatMessage>) => body({ messages })
 const refusal = (request: Partial<ChatRequest>, upstream = plain) => {
   const lowered = lower(request, upstream)

@@ -12,7 +12,8 @@ const base: ChatRequest = { model: "test/small", messages: [user], stream: false
 const asked: Members = { type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }
 const lower = (members: Members = {}, to: Partial<ModelOffer> = {}, stream = false) =>
   lowerRequest({ ...base, ...members } as ChatRequest, { ...offer, ...to }, "alpha", stream)
-const body = (...given: Parameters<typeof lower>): Members => JSON.parse(Result.getOrThrow(lower(...given)).body)
+const body = (...given: Parameters<typeof lower>): Members =>
+  JSON.parse(String(Result.getOrThrow(lower(...given)).body))
 const input = (...messages: ReadonlyArray<Members>) => body({ messages })["input"]
 const refusal = (members: Members) => {
   const lowered = lower(members)
