@@ -1,7 +1,7 @@
 /** Sends an agent's requests one after the other on some connections, and reads their answers. */
 import { Pool } from "undici"
 import { agentBody, type Surface } from "./agentBodies.ts"
-import { type Garbage, garbageSince } from "./garbage.ts"
+import { type Garbage, watchGarbage } from "./garbage.ts"
 import { cpuMicros, residentMib } from "./processStat.ts"
 import { type Server } from "./servers.ts"
 
@@ -63,7 +63,7 @@ export const driveAgents = async ({ end, path, server }: AgentTarget, options: A
     }
   }
 
-  await garbageSince(server)
+  const collected = await watchGarbage(server)
   const before = cpuMicros(server.pid)
   const startedMs = performance.now()
   await Promise.all(
@@ -78,7 +78,7 @@ export const driveAgents = async ({ end, path, server }: AgentTarget, options: A
   )
   const seconds = (performance.now() - startedMs) / 1_000
   const used = cpuMicros(server.pid) - before
-  const garbage = await garbageSince(server)
+  const garbage = await collected()
   await pool.close()
   if (reason !== "") console.error(`  ${server.name}: ${reason}`)
   return { requests, failed, seconds, firstByteMs, cpuMicros: used, garbage, residentMib: residentMib(server.pid) }

@@ -18,13 +18,18 @@ export const garbageProbe = (closers: Closers) => {
   return { file, env: { BENCH_GARBAGE: file, NODE_OPTIONS: `--import=${join(import.meta.dirname, "gcProbe.ts")}` } }
 }
 
-/** What was collected since the last call. Without a probe: nothing. */
-export const garbageSince = async ({ garbage, pid }: Server): Promise<Garbage> => {
-  if (garbage === undefined) return nothing
-  rmSync(garbage, { force: true })
+const reportOf = async (file: string, pid: number): Promise<string> => {
+  rmSync(file, { force: true })
   process.kill(pid, "SIGUSR2")
-  while (!existsSync(garbage)) await pause(5)
-  return JSON.parse(readFileSync(garbage, "utf8")) as Garbage
+  while (!existsSync(file)) await pause(5)
+  return readFileSync(file, "utf8")
+}
+
+/** Watches the garbage collector of a server until the returned function is called. Without a probe: reports nothing. */
+export const watchGarbage = async ({ garbage, pid }: Server): Promise<() => Promise<Garbage>> => {
+  if (garbage === undefined) return () => Promise.resolve(nothing)
+  await reportOf(garbage, pid)
+  return async () => JSON.parse(await reportOf(garbage, pid)) as Garbage
 }
 
 /** The columns of a report. */

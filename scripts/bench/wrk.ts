@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { type Garbage, garbageSince } from "./garbage.ts"
+import { type Garbage, watchGarbage } from "./garbage.ts"
 import { cpuMicros, residentMib } from "./processStat.ts"
 import { type Server, type Target } from "./servers.ts"
 
@@ -67,11 +67,11 @@ const totalOf = (server: Server, figure: (pid: number) => number): number =>
   processesOf(server).reduce((sum, pid) => sum + figure(pid), 0)
 
 export const drive = async (target: Target, options: DriveOptions): Promise<Load> => {
-  await garbageSince(target.server)
+  const collected = await watchGarbage(target.server)
   const before = totalOf(target.server, cpuMicros)
   const stdout = await runWrk(target, options)
   const used = totalOf(target.server, cpuMicros) - before
-  const garbage = await garbageSince(target.server)
+  const garbage = await collected()
   const line = stdout.split("\n").find((text) => text.startsWith("{"))
   if (line === undefined) throw new Error(`wrk said nothing to read:\n${stdout}`)
   const figures = JSON.parse(line) as Record<"requests" | "micros" | "p50" | "p99" | "errors", number>
