@@ -34,4 +34,4 @@ EXPOSE 8787
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "scripts/healthcheck.ts"]
 # The flags are those of scripts/node-flags.
-CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=60", "src/main.ts"]
+CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=60", "--no-allocation-site-pretenuring", "src/main.ts"]

