@@ -1,8 +1,8 @@
 /**
  * Counts values, members per object and depth of a JSON text while its bytes arrive, so that a body
  * that would block the process is refused before it is parsed. It also detects numbers with more
- * digits than a double keeps and numbers with an exponent, and notes where long strings and the long
- * members of the outermost object are. It does not check whether the text is valid JSON.
+ * digits than a double keeps and numbers with an exponent, and notes where long strings and the
+ * long members of the outermost object are. It does not check whether the text is valid JSON.
  */
 import { MAX_DEPTH } from "./Json.ts"
 

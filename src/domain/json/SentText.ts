@@ -1,8 +1,8 @@
 /**
- * The text of long lists, objects and strings as their client wrote it, so that a provider gets them
- * without a copy that is written anew. A value has a text only if the text means what the value is:
- * a text that repeats a name, which readers understand in different ways, has none. A changed value
- * is another one, so it has none either.
+ * The text of long lists, objects and strings as their client wrote it, so that a provider gets
+ * them without a copy that is written anew. A value has a text only if the text means what the
+ * value is: a text that repeats a name, which readers understand in different ways, has none. A
+ * changed value is another one, so it has none either.
  *
  * The text is given once and then forgotten, so that a request does not keep its body while it is
  * answered. The value is written anew for a further call. The length of the text stays known.
@@ -96,7 +96,9 @@ export const takeStrings = (member: unknown): SentStrings | undefined => {
   return strings
 }
 
-/** Makes the long strings of the body that had `member` known by what `member` was translated to. */
+/**
+ * Makes the long strings of the body that had `member` known by what `member` was translated to.
+ */
 export const passStrings = (member: unknown, translated: object): void => {
   const kept = typeof member === "object" && member !== null ? keptStrings.get(member) : undefined
   if (kept !== undefined) keptStrings.set(translated, kept)
@@ -147,13 +149,21 @@ const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =
 const ZERO = 0x30
 const NINE = 0x39
 
-/** Goes through a parsed body in the order of its text, and finds the values of its long strings. */
+/**
+ * Goes through a parsed body in the order of its text, and finds the values of its long strings.
+ */
 class Walk {
-  /** By the name of a member: the commas and opening brackets that its text has if no name is repeated. */
+  /**
+   * By the name of a member: the commas and opening brackets that its text has if no name is
+   * repeated.
+   */
   readonly marksOf = new Map<string, number>()
   /** Strings and names. */
   strings = 0
-  /** False: an object puts names that are numbers before its others, whatever their order in the text. */
+  /**
+   * False: an object puts names that are numbers before its others, whatever their order in the
+   * text.
+   */
   isInOrder = true
   #marks = 0
   #next = 0

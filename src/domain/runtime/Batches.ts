@@ -7,7 +7,7 @@
  * waits for a batch loses none: the next reader gets it.
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
-import { Cause, Channel, Effect, type Pull, type Scope, Stream } from "effect"
+import { Cause, Channel, Effect, Pull, type Scope, Stream } from "effect"
 
 export type Batch<A> = NonEmptyReadonlyArray<A>
 
@@ -64,6 +64,21 @@ export class Batches<A, E = never> {
 
   get stream(): Stream.Stream<A, E> {
     return Stream.fromPull(Effect.succeed(this.pull))
+  }
+
+  /**
+   * Reads to the end. A `Stream` would do the same, but V8 keeps what its functions hold until the
+   * next full collection: here, the whole request.
+   */
+  forEach<E2, R>(visit: (batch: Batch<A>) => Effect.Effect<void, E2, R>): Effect.Effect<void, E | E2, R> {
+    const rest: Effect.Effect<void, E | E2, R> = Effect.suspend(() =>
+      Pull.matchEffect(this.next(), {
+        onSuccess: (batch) => Effect.flatMapEager(visit(batch), () => rest),
+        onFailure: Effect.failCause,
+        onDone: () => Effect.void
+      })
+    )
+    return rest
   }
 
   /** The same batches behind `batch`. */

@@ -4,7 +4,7 @@
  * only the end of the answer shows the usage: a model with hidden reasoning, a whole reply, or an
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
-import { Context, Duration, Effect, Fiber, Scope, Stream } from "effect"
+import { Context, Duration, Effect, Fiber, Scope } from "effect"
 import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
@@ -53,14 +53,12 @@ export class ReceivedAnswer {
 
 /** Reads the rest of an answer whose client has left. */
 export const readToEnd = <E>(events: Batches<ChatEvent, E>, seen: ReceivedAnswer): Effect.Effect<void> =>
-  events.stream.pipe(
-    Stream.runForEachArray((chunk) => {
-      for (const event of chunk) seen.add(event)
+  events
+    .forEach((batch) => {
+      for (const event of batch) seen.add(event)
       return seen.output.bound() > READ_ON_TOKENS ? Effect.fail("enough") : Effect.void
-    }),
-    Effect.timeoutOption(Duration.millis(READ_ON_MS)),
-    Effect.ignoreCause
-  )
+    })
+    .pipe(Effect.timeoutOption(Duration.millis(READ_ON_MS)), Effect.ignoreCause)
 
 /**
  * Runs `call`, and lets it go on after the client has left if its usage is unknown until the end.

@@ -2,7 +2,7 @@
  * Collects a stream into a whole reply, for a client that asked for JSON. If the budget ends, the
  * answer ends with the finish reason `length`, as with a smaller `max_tokens`.
  */
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { type Batches } from "../../domain/runtime/Batches.ts"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -25,13 +25,13 @@ export const collectReply = Effect.fnUntraced(function* (
   const builder = new ReplyAssembler(LARGEST_REPLY)
   watched(() => countReply(builder.partial()))
   let isCut = false
-  yield* events.stream.pipe(
-    Stream.runForEachArray((chunk) => {
-      for (const event of chunk) builder.add(event)
-      return builder.isTooLarge
-        ? Effect.fail(new ProviderError({ provider, reason: new TooLarge({ limitBytes: LARGEST_REPLY }) }))
-        : Effect.void
-    }),
+  const added = events.forEach((batch) => {
+    for (const event of batch) builder.add(event)
+    return builder.isTooLarge
+      ? Effect.fail(new ProviderError({ provider, reason: new TooLarge({ limitBytes: LARGEST_REPLY }) }))
+      : Effect.void
+  })
+  yield* added.pipe(
     Effect.catchTag("GatewayError", () =>
       Effect.sync(() => {
         isCut = true

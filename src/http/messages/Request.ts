@@ -6,6 +6,7 @@
 import { Predicate, Result } from "effect"
 import { hash } from "node:crypto"
 import { type CountTokensRequest, type MessagesRequest } from "../../api/Messages.ts"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ChatRequest, type Members } from "../../domain/Chat.ts"
 import { passStrings } from "../../domain/json/SentText.ts"
 import { type Inexpressible } from "../../domain/Native.ts"
@@ -73,38 +74,37 @@ export const translated = (body: MessagesRequest): Read<Translated> =>
   }))
 
 /** The part of a request that `count_tokens` takes too. */
-export const prompted = (sent: CountTokensRequest): Read<Translated> =>
-  Result.gen(function* () {
-    const body = withLoadedTools(sent)
-    const asked: Members = body
-    if (isAsked(asked["thread"])) return yield* refused("thread", threadless, "thread_unsupported_request")
-    const beyond = new Beyond()
-    for (const name of demanded) if (isAsked(asked[name])) beyond.add(name, demand)
-    const system = systemMessages(body.system, beyond)
-    const messages = yield* chatMessages(body.messages, beyond)
-    const tools = yield* chatTools(body.tools, beyond)
-    const choice = tools.length === 0 ? {} : chatToolChoice(body.tool_choice, beyond)
-    const format = formatOf(body.output_config, beyond)
-    const conversation = [...system, ...messages]
-    passStrings(body.messages, conversation)
-    return {
-      dropped: [
-        ...Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
-        ...new Set(body.messages.flatMap(membersBeside))
-      ],
-      only: beyond.first,
-      request: {
-        model: plainName(body.model),
-        messages: conversation,
-        stream: false,
-        ...(tools.length === 0 ? {} : { tools }),
-        ...choice,
-        ...format,
-        ...reasoningOf(body),
-        ...Object.fromEntries(passed.flatMap((name) => (isAsked(asked[name]) ? [[name, asked[name]]] : [])))
-      }
+export const prompted = resultFn(function* (sent: CountTokensRequest): StepsOf<Read<Translated>> {
+  const body = withLoadedTools(sent)
+  const asked: Members = body
+  if (isAsked(asked["thread"])) return yield* refused("thread", threadless, "thread_unsupported_request")
+  const beyond = new Beyond()
+  for (const name of demanded) if (isAsked(asked[name])) beyond.add(name, demand)
+  const system = systemMessages(body.system, beyond)
+  const messages = yield* chatMessages(body.messages, beyond)
+  const tools = yield* chatTools(body.tools, beyond)
+  const choice = tools.length === 0 ? {} : chatToolChoice(body.tool_choice, beyond)
+  const format = formatOf(body.output_config, beyond)
+  const conversation = [...system, ...messages]
+  passStrings(body.messages, conversation)
+  return {
+    dropped: [
+      ...Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
+      ...new Set(body.messages.flatMap(membersBeside))
+    ],
+    only: beyond.first,
+    request: {
+      model: plainName(body.model),
+      messages: conversation,
+      stream: false,
+      ...(tools.length === 0 ? {} : { tools }),
+      ...choice,
+      ...format,
+      ...reasoningOf(body),
+      ...Object.fromEntries(passed.flatMap((name) => (isAsked(asked[name]) ? [[name, asked[name]]] : [])))
     }
-  })
+  }
+})
 
 /** The longest name of a user that OpenAI takes. Claude Code sends a longer JSON text. */
 const LONGEST_USER = 64

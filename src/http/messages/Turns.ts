@@ -4,6 +4,7 @@
  * one message.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type MessageParam } from "../../api/Messages.ts"
 import { type ChatMessage, type Members } from "../../domain/Chat.ts"
@@ -40,79 +41,81 @@ const messagesOf = (
     : userOf(content, place, beyond)
 }
 
-const userOf = (content: ReadonlyArray<Members>, place: string, beyond: Beyond): Read<ReadonlyArray<ChatMessage>> =>
-  Result.gen(function* () {
-    const results: Array<ChatMessage> = []
-    const parts: Array<Members> = []
-    for (const [at, block] of content.entries()) {
-      if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`, beyond))
-      else addAll(parts, partsOfBlock(block, `${place}.${at}`, beyond))
-    }
-    return results.length > 0 && parts.length === 0
-      ? results
-      : [...results, { role: "user", content: contentOf(parts) }]
-  })
+const userOf = resultFn(function* (
+  content: ReadonlyArray<Members>,
+  place: string,
+  beyond: Beyond
+): StepsOf<Read<ReadonlyArray<ChatMessage>>> {
+  const results: Array<ChatMessage> = []
+  const parts: Array<Members> = []
+  for (const [at, block] of content.entries()) {
+    if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`, beyond))
+    else addAll(parts, partsOfBlock(block, `${place}.${at}`, beyond))
+  }
+  return results.length > 0 && parts.length === 0 ? results : [...results, { role: "user", content: contentOf(parts) }]
+})
 
-const resultOf = (block: Members, place: string, beyond: Beyond): Read<ChatMessage> =>
-  Result.gen(function* () {
-    const id = block["tool_use_id"]
-    if (typeof id !== "string")
-      return yield* refused(`${place}.tool_use_id`, "a result names the call that it answers.")
-    const parts = partsOf(block["content"], `${place}.content`, beyond)
-    const told = block["is_error"] === true ? [{ type: "text", text: "Error:" }, ...parts] : parts
-    const [first] = parts
-    const isText = block["is_error"] === true && parts.length === 1 && first?.["type"] === "text"
-    return {
-      role: "tool",
-      tool_call_id: id,
-      content: isText ? `Error: ${textOf(first["text"])}` : contentOf(told),
-      ...marked(block)
-    } as const
-  })
+const resultOf = resultFn(function* (block: Members, place: string, beyond: Beyond): StepsOf<Read<ChatMessage>> {
+  const id = block["tool_use_id"]
+  if (typeof id !== "string") return yield* refused(`${place}.tool_use_id`, "a result names the call that it answers.")
+  const parts = partsOf(block["content"], `${place}.content`, beyond)
+  const told = block["is_error"] === true ? [{ type: "text", text: "Error:" }, ...parts] : parts
+  const [first] = parts
+  const isText = block["is_error"] === true && parts.length === 1 && first?.["type"] === "text"
+  return {
+    role: "tool",
+    tool_call_id: id,
+    content: isText ? `Error: ${textOf(first["text"])}` : contentOf(told),
+    ...marked(block)
+  } as const
+})
 
-const assistantOf = (content: MessageParam["content"], place: string, beyond: Beyond): Read<ChatMessage> =>
-  Result.gen(function* () {
-    if (typeof content === "string") return { role: "assistant", content } as const
-    const texts: Array<Members> = []
-    const details: Array<Members> = []
-    const reasoning: Array<string> = []
-    const calls: Array<Members> = []
-    /** Members that a provider wants back with a call, by the call's id. */
-    const ofCalls = new Map<unknown, Members>()
-    for (const [at, block] of content.entries()) {
-      const index = texts.length + details.length
-      switch (block["type"]) {
-        case "thinking": {
-          const text = textOf(block["thinking"])
-          const detail = signedThought(text, textOf(block["signature"]), index)
-          if (text !== "") reasoning.push(text)
-          if (detail !== null) details.push(detail)
-          break
-        }
-        case "redacted_thinking": {
-          const detail = encryptedThought(textOf(block["data"]), index)
-          if (detail["type"] === CALL_DETAIL) ofCalls.set(detail["id"], membersOf(detail["members"]))
-          else details.push(detail)
-          break
-        }
-        case "tool_use":
-          calls.push(yield* callOf(block, `${place}.${at}`))
-          break
-        case "text":
-          addAll(texts, partsOfBlock(block, `${place}.${at}`, beyond))
-          break
-        default:
-          texts.push(...beyond.part(block, `${place}.${at}`, needsMessages(block)))
+const assistantOf = resultFn(function* (
+  content: MessageParam["content"],
+  place: string,
+  beyond: Beyond
+): StepsOf<Read<ChatMessage>> {
+  if (typeof content === "string") return { role: "assistant", content } as const
+  const texts: Array<Members> = []
+  const details: Array<Members> = []
+  const reasoning: Array<string> = []
+  const calls: Array<Members> = []
+  /** Members that a provider wants back with a call, by the call's id. */
+  const ofCalls = new Map<unknown, Members>()
+  for (const [at, block] of content.entries()) {
+    const index = texts.length + details.length
+    switch (block["type"]) {
+      case "thinking": {
+        const text = textOf(block["thinking"])
+        const detail = signedThought(text, textOf(block["signature"]), index)
+        if (text !== "") reasoning.push(text)
+        if (detail !== null) details.push(detail)
+        break
       }
+      case "redacted_thinking": {
+        const detail = encryptedThought(textOf(block["data"]), index)
+        if (detail["type"] === CALL_DETAIL) ofCalls.set(detail["id"], membersOf(detail["members"]))
+        else details.push(detail)
+        break
+      }
+      case "tool_use":
+        calls.push(yield* callOf(block, `${place}.${at}`))
+        break
+      case "text":
+        addAll(texts, partsOfBlock(block, `${place}.${at}`, beyond))
+        break
+      default:
+        texts.push(...beyond.part(block, `${place}.${at}`, needsMessages(block)))
     }
-    return {
-      role: "assistant",
-      content: texts.length === 0 && (calls.length > 0 || reasoning.length > 0) ? null : contentOf(texts),
-      ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join("") }),
-      ...(details.length === 0 ? {} : { reasoning_details: details }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call, ...ofCalls.get(call["id"]) })) })
-    } as const
-  })
+  }
+  return {
+    role: "assistant",
+    content: texts.length === 0 && (calls.length > 0 || reasoning.length > 0) ? null : contentOf(texts),
+    ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join("") }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call, ...ofCalls.get(call["id"]) })) })
+  } as const
+})
 
 const callOf = (block: Members, place: string): Read<Members> => {
   const { id, input, name } = block

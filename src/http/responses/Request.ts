@@ -6,6 +6,7 @@
  */
 import { Predicate, Result } from "effect"
 import { type ResponsesRequest } from "../../api/responses/Request.ts"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ChatMessage, type ChatRequest, type Members } from "../../domain/Chat.ts"
 import { type Inexpressible } from "../../domain/Native.ts"
 import { passStrings } from "../../domain/json/SentText.ts"
@@ -69,38 +70,37 @@ const same = [
 ]
 const isSame = new Set(same)
 
-export const translated = (body: ResponsesRequest): Read<Asked> =>
-  Result.gen(function* () {
-    yield* refusals(body)
-    const notes = new Notes()
-    const tools = new Tools(notes)
-    yield* tools.add(body.tools, "tools")
-    const { messages, updates } = yield* chatMessages(itemsOf(body.input), "input", tools, notes)
-    const conversation = [...instructionsOf(body), ...messages, ...promptOf(body, notes)]
-    if (conversation.length === 0) return yield* refused("input", "the request has no text. Send one, or items.")
-    passStrings(body.input, conversation)
-    const tooling = yield* tools.members(body.tool_choice, body.parallel_tool_calls)
-    needed(body, notes)
-    const request: ChatRequest = {
-      model: body.model,
-      messages: conversation,
-      stream: body.stream,
-      ...given("max_completion_tokens", body.max_output_tokens),
-      ...tooling,
-      ...textMembers(body, updates, notes),
-      ...reasoningMembers(body, updates, notes),
-      ...logprobsOf(body),
-      ...Object.fromEntries(same.flatMap((name) => (isAsked(body[name]) ? [[name, body[name]]] : [])))
-    }
-    const unknown = Object.keys(body).filter((name) => !known.has(name) && !isSame.has(name) && isAsked(body[name]))
-    return {
-      request,
-      dropped: toldNames([...notes.dropped, ...unknown]),
-      tools: tools.names,
-      only: notes.only,
-      accountObjects: notes.accountObjects
-    }
-  })
+export const translated = resultFn(function* (body: ResponsesRequest): StepsOf<Read<Asked>> {
+  yield* refusals(body)
+  const notes = new Notes()
+  const tools = new Tools(notes)
+  yield* tools.add(body.tools, "tools")
+  const { messages, updates } = yield* chatMessages(itemsOf(body.input), "input", tools, notes)
+  const conversation = [...instructionsOf(body), ...messages, ...promptOf(body, notes)]
+  if (conversation.length === 0) return yield* refused("input", "the request has no text. Send one, or items.")
+  passStrings(body.input, conversation)
+  const tooling = yield* tools.members(body.tool_choice, body.parallel_tool_calls)
+  needed(body, notes)
+  const request: ChatRequest = {
+    model: body.model,
+    messages: conversation,
+    stream: body.stream,
+    ...given("max_completion_tokens", body.max_output_tokens),
+    ...tooling,
+    ...textMembers(body, updates, notes),
+    ...reasoningMembers(body, updates, notes),
+    ...logprobsOf(body),
+    ...Object.fromEntries(same.flatMap((name) => (isAsked(body[name]) ? [[name, body[name]]] : [])))
+  }
+  const unknown = Object.keys(body).filter((name) => !known.has(name) && !isSame.has(name) && isAsked(body[name]))
+  return {
+    request,
+    dropped: toldNames([...notes.dropped, ...unknown]),
+    tools: tools.names,
+    only: notes.only,
+    accountObjects: notes.accountObjects
+  }
+})
 
 const isAsked = (value: unknown): boolean =>
   value !== undefined && value !== null && (!Array.isArray(value) || value.length > 0)

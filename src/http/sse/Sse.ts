@@ -38,52 +38,69 @@ export const makeEncode =
     keepAlive: () => string,
     comment: (text: () => string) => void
   ): Stream.Stream<Uint8Array> =>
-    Stream.fromChannel(
-      Channel.fromTransform((_, scope) =>
-        Effect.withFiber((fiber) => {
-          const silence = silences.begin(() => {
-            comment(keepAlive)
-            silence.restart()
-          })
-          const stall = stalls.begin(() => fiber.interruptUnsafe())
-          let isWhole = false
-          /** Hands a chunk to the server, which writes it before it pulls again. */
-          const handOver = (text: string): readonly [Uint8Array] => {
-            silence.pause()
-            stall.restart()
-            return [Buffer.from(text)]
-          }
-          // A defect ends the connection without the writer's end, so that a broken stream never
-          // looks complete.
-          const encoded = events.through<Uint8Array, never, never>(
-            (batch) => {
-              let text = ""
-              for (const event of batch) text += writer.write(event)
-              const later = writer.later?.() ?? null
-              if (later !== null) {
-                silence.pause()
-                return Effect.map(later, (more) => handOver(text + more))
-              }
-              // Held back: the next events bring it.
-              return text === "" ? null : handOver(text)
-            },
-            (done) => {
-              isWhole = true
-              const end = writer.end()
-              return end === "" ? Effect.fail(done) : Effect.succeed(handOver(end))
-            }
-          )
-          const next: Pull.Pull<Batch<Uint8Array>> = Effect.suspend(() => {
-            stall.pause()
-            if (isWhole) return Cause.done()
-            silence.restart()
-            return encoded.next()
-          })
-          const end = Effect.sync(() => {
-            silence.end()
-            stall.end()
-          })
-          return Effect.as(Scope.addFinalizer(scope, end), next)
+    releasing((scope) =>
+      Effect.withFiber((fiber) => {
+        const silence = silences.begin(() => {
+          comment(keepAlive)
+          silence.restart()
         })
+        const stall = stalls.begin(() => fiber.interruptUnsafe())
+        let isWhole = false
+        /** Hands a chunk to the server, which writes it before it pulls again. */
+        const handOver = (text: string): readonly [Uint8Array] => {
+          silence.pause()
+          stall.restart()
+          return [Buffer.from(text)]
+        }
+        // A defect ends the connection without the writer's end, so that a broken stream never
+        // looks complete.
+        const encoded = events.through<Uint8Array, never, never>(
+          (batch) => {
+            let text = ""
+            for (const event of batch) text += writer.write(event)
+            const later = writer.later?.() ?? null
+            if (later !== null) {
+              silence.pause()
+              return Effect.map(later, (more) => handOver(text + more))
+            }
+            // Held back: the next events bring it.
+            return text === "" ? null : handOver(text)
+          },
+          (done) => {
+            isWhole = true
+            const end = writer.end()
+            return end === "" ? Effect.fail(done) : Effect.succeed(handOver(end))
+          }
+        )
+        const next: Pull.Pull<Batch<Uint8Array>> = Effect.suspend(() => {
+          stall.pause()
+          if (isWhole) return Cause.done()
+          silence.restart()
+          return encoded.next()
+        })
+        const end = Effect.sync(() => {
+          silence.end()
+          stall.end()
+        })
+        return Effect.as(Scope.addFinalizer(scope, end), next)
+      })
+    )
+
+/**
+ * A stream that lets go of `open` when its scope closes. V8 keeps a channel's function, and what it
+ * holds, until the next full collection.
+ */
+const releasing = <A>(open: (scope: Scope.Scope) => Effect.Effect<Pull.Pull<Batch<A>>>): Stream.Stream<A> => {
+  let held: typeof open | null = open
+  return Stream.fromChannel(
+    Channel.fromTransform((_, scope) =>
+      Effect.andThen(
+        Scope.addFinalizer(
+          scope,
+          Effect.sync(() => (held = null))
+        ),
+        Effect.suspend(() => held?.(scope) ?? Effect.succeed(Cause.done()))
       )
     )
+  )
+}

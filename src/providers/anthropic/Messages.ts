@@ -6,6 +6,7 @@
  * because the API rejects them. Content without a matching block is `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
@@ -34,52 +35,51 @@ type Lowered<A> = Result.Result<A, Unsupported>
 const unsupported = (message: string) => Result.fail(new Unsupported({ param: "messages", message }))
 
 /** `maker`: marks the thoughts that this provider made. Null: the model takes none. */
-export const lowerMessages = (
+export const lowerMessages = resultFn(function* (
   messages: ReadonlyArray<ChatMessage>,
   maker: ThoughtMaker | null
-): Lowered<Conversation> =>
-  Result.gen(function* () {
-    const system: Array<Block> = []
-    const turns: Array<Turn> = []
-    const addTurn = (role: Turn["role"], blocks: ReadonlyArray<Block>): void => {
-      const last = turns.at(-1)
-      if (blocks.length === 0) return
-      if (last?.role === role) addAll(last.content, blocks)
-      else turns.push({ role, content: [...blocks] })
-    }
-    for (const message of inCommonRoles(messages)) {
-      switch (message.role) {
-        case "system":
-          addAll(system, yield* blocksOf(message))
-          break
-        case "user":
-          addTurn("user", yield* blocksOf(message))
-          break
-        case "assistant":
-          addTurn(
-            "assistant",
-            marked(
-              withThoughts(
-                thoughtsOf(message, maker),
-                [...(yield* partsOf(message)), ...refusalOf(message)],
-                yield* callsOf(message)
-              ),
-              message
-            )
-          )
-          break
-        case "tool":
-          addTurn("user", [yield* resultOf(message)])
-      }
-    }
-    // The API requires a turn: a conversation of instructions alone becomes a user turn.
-    if (turns.length === 0) addTurn("user", system.splice(0))
+): StepsOf<Lowered<Conversation>> {
+  const system: Array<Block> = []
+  const turns: Array<Turn> = []
+  const addTurn = (role: Turn["role"], blocks: ReadonlyArray<Block>): void => {
     const last = turns.at(-1)
-    const isPrefilled = last?.role === "assistant" && last.content.every((block) => !isCall(block))
-    if (isPrefilled) last.content = trimmed(last.content)
-    for (const turn of turns) if (turn.role === "user") turn.content = resultsFirst(turn.content)
-    return { system, turns, isPrefilled, lacksThoughts: lacksThoughts(turns) }
-  })
+    if (blocks.length === 0) return
+    if (last?.role === role) addAll(last.content, blocks)
+    else turns.push({ role, content: [...blocks] })
+  }
+  for (const message of inCommonRoles(messages)) {
+    switch (message.role) {
+      case "system":
+        addAll(system, yield* blocksOf(message))
+        break
+      case "user":
+        addTurn("user", yield* blocksOf(message))
+        break
+      case "assistant":
+        addTurn(
+          "assistant",
+          marked(
+            withThoughts(
+              thoughtsOf(message, maker),
+              [...(yield* partsOf(message)), ...refusalOf(message)],
+              yield* callsOf(message)
+            ),
+            message
+          )
+        )
+        break
+      case "tool":
+        addTurn("user", [yield* resultOf(message)])
+    }
+  }
+  // The API requires a turn: a conversation of instructions alone becomes a user turn.
+  if (turns.length === 0) addTurn("user", system.splice(0))
+  const last = turns.at(-1)
+  const isPrefilled = last?.role === "assistant" && last.content.every((block) => !isCall(block))
+  if (isPrefilled) last.content = trimmed(last.content)
+  for (const turn of turns) if (turn.role === "user") turn.content = resultsFirst(turn.content)
+  return { system, turns, isPrefilled, lacksThoughts: lacksThoughts(turns) }
+})
 
 const blocksOf = (message: ChatMessage): Lowered<ReadonlyArray<Block>> =>
   Result.map(partsOf(message), (blocks) => marked(blocks, message))

@@ -3,6 +3,7 @@
  * model would reject are dropped if they only tune sampling; others are `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
@@ -77,58 +78,57 @@ export interface LoweredRequest {
   readonly answersByTool: boolean
 }
 
-export const lowerRequest = (
+export const lowerRequest = resultFn(function* (
   request: ChatRequest,
   offer: ModelOffer,
   { maker, stream }: { readonly maker: ThoughtMaker; readonly stream: boolean }
-): Result.Result<LoweredRequest, Unsupported> =>
-  Result.gen(function* () {
-    yield* refusals(request)
-    const claude = claudeModel(offer.upstream)
-    const conversation = yield* lowerMessages(request.messages, claude.thinking === "none" ? null : maker)
-    const { isPrefilled, lacksThoughts, system, turns } = conversation
-    if (isPrefilled && !claude.prefill) {
-      return yield* unsupported("messages", "this model does not continue from a trailing assistant message")
-    }
-    const tooling = yield* lowerTools(request, claude, isPrefilled)
-    const { isForced } = tooling
-    const asked = reasoningAsked(request)
-    const limit = limitOf(request, offer, asked)
-    const thinking = yield* lowerThinking(asked, claude, limit, { isForced, isPrefilled, lacksThoughts })
-    const stops = yield* stopsOf(request)
-    const sampling = thinking.isAsked ? {} : samplingOf(request, claude)
-    const tier = tierOf(request)
-    const instructions = [...system, ...textBlock(tooling.instruction ?? "")]
-    const body = {
-      model: offer.upstream,
-      max_tokens: limit,
-      ...(instructions.length === 0 ? {} : { system: instructions }),
-      messages: turns,
-      ...(tooling.tools.length === 0 ? {} : { tools: tooling.tools }),
-      ...(tooling.choice === null ? {} : { tool_choice: tooling.choice }),
-      ...(thinking.thinking === null ? {} : { thinking: thinking.thinking }),
-      ...outputConfig(thinking, tooling),
-      ...sampling,
-      ...(stops.length === 0 ? {} : { stop_sequences: stops }),
-      ...(request.user === undefined || request.user === null ? {} : { metadata: { user_id: request.user } }),
-      ...tier,
-      ...cached({}, request),
-      stream
-    }
-    const answersByTool = tooling.tools.some(({ name }) => name === ANSWER_TOOL)
-    const isSilent = asked !== null && asked.effort !== "none" && thinking.thinking === null && thinking.effort === null
-    const unsent = [
-      ...samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling)),
-      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
-      ...(asksFor(request, "service_tier") && !("service_tier" in tier) ? ["service_tier"] : []),
-      ...(tooling.lacksStrict ? ["tools.strict"] : [])
-    ]
-    return {
-      body: sentJson(body, request.messages),
-      answersByTool,
-      leftOut: leftOut(request, anthropicParameters, unsent)
-    }
-  })
+): StepsOf<Result.Result<LoweredRequest, Unsupported>> {
+  yield* refusals(request)
+  const claude = claudeModel(offer.upstream)
+  const conversation = yield* lowerMessages(request.messages, claude.thinking === "none" ? null : maker)
+  const { isPrefilled, lacksThoughts, system, turns } = conversation
+  if (isPrefilled && !claude.prefill) {
+    return yield* unsupported("messages", "this model does not continue from a trailing assistant message")
+  }
+  const tooling = yield* lowerTools(request, claude, isPrefilled)
+  const { isForced } = tooling
+  const asked = reasoningAsked(request)
+  const limit = limitOf(request, offer, asked)
+  const thinking = yield* lowerThinking(asked, claude, limit, { isForced, isPrefilled, lacksThoughts })
+  const stops = yield* stopsOf(request)
+  const sampling = thinking.isAsked ? {} : samplingOf(request, claude)
+  const tier = tierOf(request)
+  const instructions = [...system, ...textBlock(tooling.instruction ?? "")]
+  const body = {
+    model: offer.upstream,
+    max_tokens: limit,
+    ...(instructions.length === 0 ? {} : { system: instructions }),
+    messages: turns,
+    ...(tooling.tools.length === 0 ? {} : { tools: tooling.tools }),
+    ...(tooling.choice === null ? {} : { tool_choice: tooling.choice }),
+    ...(thinking.thinking === null ? {} : { thinking: thinking.thinking }),
+    ...outputConfig(thinking, tooling),
+    ...sampling,
+    ...(stops.length === 0 ? {} : { stop_sequences: stops }),
+    ...(request.user === undefined || request.user === null ? {} : { metadata: { user_id: request.user } }),
+    ...tier,
+    ...cached({}, request),
+    stream
+  }
+  const answersByTool = tooling.tools.some(({ name }) => name === ANSWER_TOOL)
+  const isSilent = asked !== null && asked.effort !== "none" && thinking.thinking === null && thinking.effort === null
+  const unsent = [
+    ...samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling)),
+    ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+    ...(asksFor(request, "service_tier") && !("service_tier" in tier) ? ["service_tier"] : []),
+    ...(tooling.lacksStrict ? ["tools.strict"] : [])
+  ]
+  return {
+    body: sentJson(body, request.messages),
+    answersByTool,
+    leftOut: leftOut(request, anthropicParameters, unsent)
+  }
+})
 
 const samplingMembers = ["temperature", "top_p", "top_k"]
 

@@ -5,6 +5,7 @@
  * Tools other than functions, and a forced choice on a model without it, are `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
@@ -33,43 +34,46 @@ type Lowered<A> = Result.Result<A, Unsupported>
 
 const unsupported = (param: string, message: string) => Result.fail(new Unsupported({ param, message }))
 
-export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefilled: boolean): Lowered<Tooling> =>
-  Result.gen(function* () {
-    const given = jsonRecordsOf(request.tools)
-    const isStrict = claude.jsonSchema && fitsStrict(given.flatMap(strictSchema))
-    const all = yield* Result.all(given.map((tool) => toolOf(tool, isStrict)))
-    const { allowed, choice } = yield* choiceOf(request.tool_choice)
-    const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
-    const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
-    if (mustCall && !claude.forcedTools) {
-      return yield* unsupported("tool_choice", "this model does not support a forced tool call")
-    }
-    const oneAtATime = request.parallel_tool_calls === false && choice.type !== "none"
-    const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
-    const plain: Tooling = {
-      tools,
-      choice: tools.length === 0 || (choice.type === "auto" && !oneAtATime) ? null : { ...choice, ...single },
-      schema: null,
-      instruction: null,
-      isForced: mustCall,
-      lacksStrict: !isStrict && given.some((tool) => strictSchema(tool).length > 0)
-    }
-    const format = yield* formatOf(request.response_format)
-    // A prefill has fixed its format already. A forced call leaves the format to the next answer.
-    if (format === null || isPrefilled || mustCall) return plain
-    if (format.schema !== null && claude.jsonSchema && (format.isStrict || !claude.forcedTools)) {
-      return { ...plain, schema: answerSchema(format.schema) }
-    }
-    if (!claude.forcedTools) return { ...plain, instruction: "Answer with one JSON object and nothing else." }
-    const answer = yield* answerTool(format)
-    const alone = tools.length === 0 || choice.type === "none"
-    return {
-      ...plain,
-      tools: [...tools, answer],
-      choice: alone ? { type: "tool", name: ANSWER_TOOL, disable_parallel_tool_use: true } : { type: "any", ...single },
-      isForced: true
-    }
-  })
+export const lowerTools = resultFn(function* (
+  request: ChatRequest,
+  claude: ClaudeModel,
+  isPrefilled: boolean
+): StepsOf<Lowered<Tooling>> {
+  const given = jsonRecordsOf(request.tools)
+  const isStrict = claude.jsonSchema && fitsStrict(given.flatMap(strictSchema))
+  const all = yield* Result.all(given.map((tool) => toolOf(tool, isStrict)))
+  const { allowed, choice } = yield* choiceOf(request.tool_choice)
+  const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
+  const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
+  if (mustCall && !claude.forcedTools) {
+    return yield* unsupported("tool_choice", "this model does not support a forced tool call")
+  }
+  const oneAtATime = request.parallel_tool_calls === false && choice.type !== "none"
+  const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
+  const plain: Tooling = {
+    tools,
+    choice: tools.length === 0 || (choice.type === "auto" && !oneAtATime) ? null : { ...choice, ...single },
+    schema: null,
+    instruction: null,
+    isForced: mustCall,
+    lacksStrict: !isStrict && given.some((tool) => strictSchema(tool).length > 0)
+  }
+  const format = yield* formatOf(request.response_format)
+  // A prefill has fixed its format already. A forced call leaves the format to the next answer.
+  if (format === null || isPrefilled || mustCall) return plain
+  if (format.schema !== null && claude.jsonSchema && (format.isStrict || !claude.forcedTools)) {
+    return { ...plain, schema: answerSchema(format.schema) }
+  }
+  if (!claude.forcedTools) return { ...plain, instruction: "Answer with one JSON object and nothing else." }
+  const answer = yield* answerTool(format)
+  const alone = tools.length === 0 || choice.type === "none"
+  return {
+    ...plain,
+    tools: [...tools, answer],
+    choice: alone ? { type: "tool", name: ANSWER_TOOL, disable_parallel_tool_use: true } : { type: "any", ...single },
+    isForced: true
+  }
+})
 
 /** The schema of a strict tool, or none. */
 const strictSchema = ({ function: called }: JsonRecord): ReadonlyArray<JsonRecord> =>

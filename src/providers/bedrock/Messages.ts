@@ -6,6 +6,7 @@
  * block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { addAll } from "../../domain/runtime/AddAll.ts"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
@@ -52,37 +53,36 @@ interface Form {
   readonly maker: ThoughtMaker
 }
 
-export const lowerMessages = (
+export const lowerMessages = resultFn(function* (
   messages: ChatRequest["messages"],
   form: Form
-): Result.Result<BedrockConversation, Unsupported> =>
-  Result.gen(function* () {
-    const system: Array<Block> = []
-    const turns: Array<Turn> = []
-    for (const message of inCommonRoles(messages)) {
-      const blocks = yield* blocksOf(message, form)
-      if (message.role === "system") {
-        addAll(system, blocks)
-        continue
-      }
-      const role = message.role === "assistant" ? "assistant" : "user"
-      if (blocks.length === 0) continue
-      let last = turns.at(-1)
-      if (last?.role !== role) turns.push((last = { role, results: [], content: [] }))
-      // Bedrock rejects results that do not come first in their turn.
-      if (message.role === "tool" && !form.asText) addAll(last.results, blocks)
-      else addAll(last.content, blocks)
+): StepsOf<Result.Result<BedrockConversation, Unsupported>> {
+  const system: Array<Block> = []
+  const turns: Array<Turn> = []
+  for (const message of inCommonRoles(messages)) {
+    const blocks = yield* blocksOf(message, form)
+    if (message.role === "system") {
+      addAll(system, blocks)
+      continue
     }
-    const last = turns.at(-1)
-    const isPrefilled = last?.role === "assistant" && !last.content.some(isCall)
-    if (isPrefilled) last.content = trimmed(last.content)
-    return {
-      system,
-      messages: turns.map(({ content, results, role }) => ({ role, content: [...results, ...content] })),
-      isPrefilled,
-      lacksThoughts: lacksThoughts(turns)
-    }
-  })
+    const role = message.role === "assistant" ? "assistant" : "user"
+    if (blocks.length === 0) continue
+    let last = turns.at(-1)
+    if (last?.role !== role) turns.push((last = { role, results: [], content: [] }))
+    // Bedrock rejects results that do not come first in their turn.
+    if (message.role === "tool" && !form.asText) addAll(last.results, blocks)
+    else addAll(last.content, blocks)
+  }
+  const last = turns.at(-1)
+  const isPrefilled = last?.role === "assistant" && !last.content.some(isCall)
+  if (isPrefilled) last.content = trimmed(last.content)
+  return {
+    system,
+    messages: turns.map(({ content, results, role }) => ({ role, content: [...results, ...content] })),
+    isPrefilled,
+    lacksThoughts: lacksThoughts(turns)
+  }
+})
 
 interface Turn {
   readonly role: "user" | "assistant"
@@ -120,14 +120,13 @@ const blocksOf = (message: CommonMessage, form: Form): Blocks => {
   }
 }
 
-const assistantOf = (message: ChatMessage, { asText, maker }: Form): Blocks =>
-  Result.gen(function* () {
-    const content = yield* partsOf(message.content)
-    const calls: Array<Block> = []
-    for (const call of jsonRecordsOf(message.tool_calls)) calls.push(yield* toolUse(call, asText))
-    const said = withThoughts(thoughtsOf(message, maker), [...content, ...text(message.refusal ?? "")], calls)
-    return withCachePoint(said, message)
-  })
+const assistantOf = resultFn(function* (message: ChatMessage, { asText, maker }: Form): StepsOf<Blocks> {
+  const content = yield* partsOf(message.content)
+  const calls: Array<Block> = []
+  for (const call of jsonRecordsOf(message.tool_calls)) calls.push(yield* toolUse(call, asText))
+  const said = withThoughts(thoughtsOf(message, maker), [...content, ...text(message.refusal ?? "")], calls)
+  return withCachePoint(said, message)
+})
 
 /** Bedrock rejects unsigned reasoning, so it is dropped. */
 const thoughtsOf = (message: ChatMessage, maker: ThoughtMaker): ReadonlyArray<PlacedBlock> =>

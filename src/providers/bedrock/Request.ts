@@ -3,6 +3,7 @@
  * both. `bedrockParameters` gives the support for every member.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
@@ -70,50 +71,49 @@ export interface BedrockBody {
 }
 
 /** `provider`: the slug. */
-export const lowerChat = (
+export const lowerChat = resultFn(function* (
   request: ChatRequest,
   offer: ModelOffer,
   provider: string
-): Result.Result<BedrockBody, Unsupported> =>
-  Result.gen(function* () {
-    yield* checkSupport(request)
-    const model = bedrockModel(offer.upstream)
-    const answer = yield* lowerAnswer(request, model)
-    const { fields, isForced, lacksStrict, toolConfig } = yield* lowerTools(request, model, answer)
-    const maker = thoughtMaker(provider, offer.upstream)
-    const conversation = yield* lowerMessages(request.messages, { asText: toolConfig === null, maker })
-    const { isPrefilled, lacksThoughts, messages, system } = conversation
-    const reasoning = lowerReasoning(request, offer, model, { isForced, isPrefilled, lacksThoughts })
-    const most = reasoning.fixesSampling ? 0 : (model.claude?.sampling ?? 2)
-    const additional = { ...fields, ...reasoning.fields, ...topKOf(request, offer.upstream, most) }
-    const sampling = samplingOf(request, most)
-    const inferenceConfig = { ...limitsOf(request, reasoning.maxTokens), ...sampling }
-    const tier = tierOf(request, offer)
-    const instructions = answer.instruction === null ? system : [...system, { text: answer.instruction }]
-    const body = sentJson(
-      {
-        messages,
-        ...(instructions.length > 0 ? { system: instructions } : {}),
-        ...(Object.keys(inferenceConfig).length > 0 ? { inferenceConfig } : {}),
-        ...(toolConfig === null ? {} : { toolConfig }),
-        ...(answer.outputConfig === null ? {} : { outputConfig: answer.outputConfig }),
-        ...(Object.keys(additional).length > 0 ? { additionalModelRequestFields: additional } : {}),
-        ...tier
-      },
-      request.messages
-    )
-    const asked = reasoningAsked(request)
-    const isSilent = asked !== null && asked.effort !== "none" && Object.keys(reasoning.fields).length === 0
-    const unsent = [
-      ...(asksFor(request, "temperature") && !("temperature" in sampling) ? ["temperature"] : []),
-      ...(asksFor(request, "top_p") && !("topP" in sampling) ? ["top_p"] : []),
-      ...(asksFor(request, "top_k") && !("top_k" in additional || "inferenceConfig" in additional) ? ["top_k"] : []),
-      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
-      ...(asksFor(request, "service_tier") && !("serviceTier" in tier) ? ["service_tier"] : []),
-      ...(lacksStrict ? ["tools.strict"] : [])
-    ]
-    return { body, answerTool: answer.tool?.name ?? null, leftOut: leftOut(request, bedrockParameters, unsent) }
-  })
+): StepsOf<Result.Result<BedrockBody, Unsupported>> {
+  yield* checkSupport(request)
+  const model = bedrockModel(offer.upstream)
+  const answer = yield* lowerAnswer(request, model)
+  const { fields, isForced, lacksStrict, toolConfig } = yield* lowerTools(request, model, answer)
+  const maker = thoughtMaker(provider, offer.upstream)
+  const conversation = yield* lowerMessages(request.messages, { asText: toolConfig === null, maker })
+  const { isPrefilled, lacksThoughts, messages, system } = conversation
+  const reasoning = lowerReasoning(request, offer, model, { isForced, isPrefilled, lacksThoughts })
+  const most = reasoning.fixesSampling ? 0 : (model.claude?.sampling ?? 2)
+  const additional = { ...fields, ...reasoning.fields, ...topKOf(request, offer.upstream, most) }
+  const sampling = samplingOf(request, most)
+  const inferenceConfig = { ...limitsOf(request, reasoning.maxTokens), ...sampling }
+  const tier = tierOf(request, offer)
+  const instructions = answer.instruction === null ? system : [...system, { text: answer.instruction }]
+  const body = sentJson(
+    {
+      messages,
+      ...(instructions.length > 0 ? { system: instructions } : {}),
+      ...(Object.keys(inferenceConfig).length > 0 ? { inferenceConfig } : {}),
+      ...(toolConfig === null ? {} : { toolConfig }),
+      ...(answer.outputConfig === null ? {} : { outputConfig: answer.outputConfig }),
+      ...(Object.keys(additional).length > 0 ? { additionalModelRequestFields: additional } : {}),
+      ...tier
+    },
+    request.messages
+  )
+  const asked = reasoningAsked(request)
+  const isSilent = asked !== null && asked.effort !== "none" && Object.keys(reasoning.fields).length === 0
+  const unsent = [
+    ...(asksFor(request, "temperature") && !("temperature" in sampling) ? ["temperature"] : []),
+    ...(asksFor(request, "top_p") && !("topP" in sampling) ? ["top_p"] : []),
+    ...(asksFor(request, "top_k") && !("top_k" in additional || "inferenceConfig" in additional) ? ["top_k"] : []),
+    ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+    ...(asksFor(request, "service_tier") && !("serviceTier" in tier) ? ["service_tier"] : []),
+    ...(lacksStrict ? ["tools.strict"] : [])
+  ]
+  return { body, answerTool: answer.tool?.name ?? null, leftOut: leftOut(request, bedrockParameters, unsent) }
+})
 
 const checkSupport = (request: ChatRequest): Result.Result<void, Unsupported> => {
   const refusals: ReadonlyArray<readonly [param: string, asked: boolean, message: string]> = [

@@ -4,6 +4,7 @@
  * `parallel_tool_calls: false` for models without that switch, are `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
@@ -28,32 +29,31 @@ const unsupported = (param: string, message: string): Result.Result<never, Unsup
   Result.fail(new Unsupported({ param, message }))
 
 /** `answer.tool` is added to the request's tools, and then one of them must be called. */
-export const lowerTools = (
+export const lowerTools = resultFn(function* (
   request: ChatRequest,
   model: BedrockModel,
   answer: AnswerForm
-): Result.Result<BedrockTools, Unsupported> =>
-  Result.gen(function* () {
-    const asked = yield* choiceOf(request.tool_choice)
-    const given = asked === null ? [] : (request.tools ?? [])
-    const schemas = given.flatMap(strictSchema)
-    const isStrict = model.jsonSchema && (model.claude === null ? schemas.length > 0 : fitsStrict(schemas))
-    const lacksStrict = !isStrict && schemas.length > 0
-    const own = (yield* Result.all(given.map((tool) => specsOf(tool, isStrict, model)))).flat()
-    const tools = answer.tool === null ? own : [...own, specification(answer.tool)]
-    if (tools.length === 0) return { toolConfig: null, fields: {}, isForced: false, lacksStrict }
-    const choice = answer.tool === null ? asked : own.length > 0 ? any : named(answer.tool.name)
-    const isForced = choice !== null && choice.type !== "auto"
-    if (request.parallel_tool_calls === false && own.length > 0) {
-      if (model.claude === null)
-        return yield* unsupported("parallel_tool_calls", "this model does not support turning parallel tool calls off")
-      const fields = { tool_choice: { ...choice, disable_parallel_tool_use: true } }
-      return { toolConfig: { tools }, fields, isForced, lacksStrict }
-    }
-    const isDefault = answer.tool === null && (request.tool_choice ?? null) === null
-    const toolConfig = isDefault ? { tools } : { tools, toolChoice: converseChoice(choice) }
-    return { toolConfig, fields: {}, isForced, lacksStrict }
-  })
+): StepsOf<Result.Result<BedrockTools, Unsupported>> {
+  const asked = yield* choiceOf(request.tool_choice)
+  const given = asked === null ? [] : (request.tools ?? [])
+  const schemas = given.flatMap(strictSchema)
+  const isStrict = model.jsonSchema && (model.claude === null ? schemas.length > 0 : fitsStrict(schemas))
+  const lacksStrict = !isStrict && schemas.length > 0
+  const own = (yield* Result.all(given.map((tool) => specsOf(tool, isStrict, model)))).flat()
+  const tools = answer.tool === null ? own : [...own, specification(answer.tool)]
+  if (tools.length === 0) return { toolConfig: null, fields: {}, isForced: false, lacksStrict }
+  const choice = answer.tool === null ? asked : own.length > 0 ? any : named(answer.tool.name)
+  const isForced = choice !== null && choice.type !== "auto"
+  if (request.parallel_tool_calls === false && own.length > 0) {
+    if (model.claude === null)
+      return yield* unsupported("parallel_tool_calls", "this model does not support turning parallel tool calls off")
+    const fields = { tool_choice: { ...choice, disable_parallel_tool_use: true } }
+    return { toolConfig: { tools }, fields, isForced, lacksStrict }
+  }
+  const isDefault = answer.tool === null && (request.tool_choice ?? null) === null
+  const toolConfig = isDefault ? { tools } : { tools, toolChoice: converseChoice(choice) }
+  return { toolConfig, fields: {}, isForced, lacksStrict }
+})
 
 const any: Choice = { type: "any" }
 const named = (name: string): Choice => ({ type: "tool", name })

@@ -4,6 +4,7 @@
  * `Unsupported`, so that another provider can serve the request.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { isRawNumber } from "../../domain/json/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
@@ -69,46 +70,45 @@ interface GeminiBody {
 /**
  * The JSON body of a call. The model is part of the path. `maker`: marks the provider's thoughts.
  */
-export const chatBody = (
+export const chatBody = resultFn(function* (
   request: ChatRequest,
   offer: ModelOffer,
   maker: ThoughtMaker
-): Result.Result<GeminiBody, Unsupported> =>
-  Result.gen(function* () {
-    const { upstream } = offer
-    const inexpressible = refusalOf(request, upstream)
-    if (inexpressible !== null) return yield* Result.fail(inexpressible)
-    const contents = yield* contentsOf(request.messages, upstream, maker)
-    const tools = yield* toolsOf(request, upstream)
-    const format = yield* formatOf(request.response_format ?? null)
-    if ("responseMimeType" in format && "tools" in tools && separatesJsonFromTools(upstream)) {
-      const message = `${upstream} answers in JSON only where no tools are given`
-      return yield* Result.fail(new Unsupported({ param: "response_format", message }))
-    }
-    const asked = reasoningAsked(request)
-    const thinking = yield* thinkingConfig(upstream, asked)
-    const generationConfig = {
-      ...samplingOf(request),
-      ...format,
-      ...(asksForImages(request) ? { responseModalities: ["TEXT", "IMAGE"] } : {}),
-      ...(thinking === null ? {} : { thinkingConfig: thinking })
-    }
-    const body = sentJson(
-      {
-        ...contents,
-        ...tools,
-        ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
-      },
-      request.messages
-    )
-    const isSilent = asked !== null && asked.effort !== "none" && thinking === null
-    const isLoose = !validatesCalls(upstream) && request.tool_choice !== "required" && request.tools?.some(isStrict)
-    const unsent = [
-      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
-      ...(isLoose === true ? ["tools.strict"] : [])
-    ]
-    return { body, leftOut: leftOut(request, geminiParameters, unsent) }
-  })
+): StepsOf<Result.Result<GeminiBody, Unsupported>> {
+  const { upstream } = offer
+  const inexpressible = refusalOf(request, upstream)
+  if (inexpressible !== null) return yield* Result.fail(inexpressible)
+  const contents = yield* contentsOf(request.messages, upstream, maker)
+  const tools = yield* toolsOf(request, upstream)
+  const format = yield* formatOf(request.response_format ?? null)
+  if ("responseMimeType" in format && "tools" in tools && separatesJsonFromTools(upstream)) {
+    const message = `${upstream} answers in JSON only where no tools are given`
+    return yield* Result.fail(new Unsupported({ param: "response_format", message }))
+  }
+  const asked = reasoningAsked(request)
+  const thinking = yield* thinkingConfig(upstream, asked)
+  const generationConfig = {
+    ...samplingOf(request),
+    ...format,
+    ...(asksForImages(request) ? { responseModalities: ["TEXT", "IMAGE"] } : {}),
+    ...(thinking === null ? {} : { thinkingConfig: thinking })
+  }
+  const body = sentJson(
+    {
+      ...contents,
+      ...tools,
+      ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
+    },
+    request.messages
+  )
+  const isSilent = asked !== null && asked.effort !== "none" && thinking === null
+  const isLoose = !validatesCalls(upstream) && request.tool_choice !== "required" && request.tools?.some(isStrict)
+  const unsent = [
+    ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+    ...(isLoose === true ? ["tools.strict"] : [])
+  ]
+  return { body, leftOut: leftOut(request, geminiParameters, unsent) }
+})
 
 const asksForImages = ({ modalities }: ChatRequest): boolean => modalities?.includes("image") === true
 

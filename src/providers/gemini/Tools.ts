@@ -3,6 +3,7 @@
  * `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn } from "../../domain/runtime/ResultFn.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
@@ -16,16 +17,22 @@ export const toolsOf = (request: ChatRequest, upstream: string): Result.Result<J
   const { tool_choice, tools } = request
   if (tools === undefined || tools === null || tools.length === 0)
     return Result.succeed(isJsonRecord(request["web_search_options"]) ? { tools: [{ googleSearch: {} }] } : {})
-  return Result.gen(function* () {
-    const functionDeclarations = yield* Result.all(tools.map(declarationOf))
-    const isValidated = tools.some(isStrict) && validatesCalls(upstream)
-    const choice = (yield* choiceOf(tool_choice ?? null)) ?? (isValidated ? { mode: "VALIDATED" } : null)
-    return {
-      tools: [{ functionDeclarations }],
-      ...(choice === null ? {} : { toolConfig: { functionCallingConfig: choice } })
-    }
-  })
+  return declared(tools, tool_choice ?? null, upstream)
 }
+
+const declared = resultFn(function* (
+  tools: ReadonlyArray<JsonRecord>,
+  asked: string | JsonRecord | null,
+  upstream: string
+) {
+  const functionDeclarations = yield* Result.all(tools.map(declarationOf))
+  const isValidated = tools.some(isStrict) && validatesCalls(upstream)
+  const choice = (yield* choiceOf(asked)) ?? (isValidated ? { mode: "VALIDATED" } : null)
+  return {
+    tools: [{ functionDeclarations }],
+    ...(choice === null ? {} : { toolConfig: { functionCallingConfig: choice } })
+  }
+})
 
 /**
  * Gemini has no strict functions. In the mode `VALIDATED`, as in `ANY`, all calls follow their

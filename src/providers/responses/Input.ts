@@ -5,6 +5,7 @@
  * nothing is stored. Names of participants are dropped.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { addAll } from "../../domain/runtime/AddAll.ts"
 import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -25,33 +26,32 @@ const LONGEST_CALL_ID = 64
  * `maker`: the provider's slug. Only reasoning that it made is sent back. `hasInstructions`: false
  * keeps every message in the input.
  */
-export const lowerMessages = (
+export const lowerMessages = resultFn(function* (
   sent: ReadonlyArray<ChatMessage>,
   maker: string,
   hasInstructions: boolean
-): Lowered<Conversation> =>
-  Result.gen(function* () {
-    const messages = inCommonRoles(sent)
-    const leading = hasInstructions ? leadingTexts(messages) : []
-    const customCalls = new Set<string>()
-    const input: Array<JsonRecord> = []
-    for (const message of messages.slice(leading.length)) {
-      switch (message.role) {
-        case "system":
-          addAll(input, messageOf("developer", yield* inputParts(message.content)))
-          break
-        case "user":
-          addAll(input, messageOf("user", yield* inputParts(message.content)))
-          break
-        case "assistant":
-          addAll(input, yield* assistantItems(message, maker, customCalls))
-          break
-        case "tool":
-          input.push(yield* outputOf(message, customCalls))
-      }
+): StepsOf<Lowered<Conversation>> {
+  const messages = inCommonRoles(sent)
+  const leading = hasInstructions ? leadingTexts(messages) : []
+  const customCalls = new Set<string>()
+  const input: Array<JsonRecord> = []
+  for (const message of messages.slice(leading.length)) {
+    switch (message.role) {
+      case "system":
+        addAll(input, messageOf("developer", yield* inputParts(message.content)))
+        break
+      case "user":
+        addAll(input, messageOf("user", yield* inputParts(message.content)))
+        break
+      case "assistant":
+        addAll(input, yield* assistantItems(message, maker, customCalls))
+        break
+      case "tool":
+        input.push(yield* outputOf(message, customCalls))
     }
-    return { instructions: leading.length === 0 ? null : leading.join("\n\n"), input }
-  })
+  }
+  return { instructions: leading.length === 0 ? null : leading.join("\n\n"), input }
+})
 
 /**
  * The texts of the leading system messages. Empty if one has other parts, or if the conversation
@@ -75,19 +75,18 @@ const messageOf = (role: string, content: ReadonlyArray<JsonRecord>): ReadonlyAr
   content.length === 0 ? [] : [{ type: "message", role, content }]
 
 /** Reasoning, then text, then calls. Reasoning alone is left out: the API refuses it. */
-const assistantItems = (
+const assistantItems = resultFn(function* (
   message: ChatMessage,
   maker: string,
   customCalls: Set<string>
-): Lowered<ReadonlyArray<JsonRecord>> =>
-  Result.gen(function* () {
-    const content = [...(yield* outputParts(message.content)), ...refusalPart(message.refusal ?? "")]
-    const phase = stringOf(message["phase"])
-    const said = messageOf("assistant", content).map((item) => (phase === null ? item : { ...item, phase }))
-    const calls = yield* Result.all(jsonRecordsOf(message.tool_calls).map((call) => callOf(call, customCalls)))
-    const items = [...said, ...calls]
-    return items.length === 0 ? [] : [...reasoningItems(message, maker), ...items]
-  })
+): StepsOf<Lowered<ReadonlyArray<JsonRecord>>> {
+  const content = [...(yield* outputParts(message.content)), ...refusalPart(message.refusal ?? "")]
+  const phase = stringOf(message["phase"])
+  const said = messageOf("assistant", content).map((item) => (phase === null ? item : { ...item, phase }))
+  const calls = yield* Result.all(jsonRecordsOf(message.tool_calls).map((call) => callOf(call, customCalls)))
+  const items = [...said, ...calls]
+  return items.length === 0 ? [] : [...reasoningItems(message, maker), ...items]
+})
 
 const callOf = (call: JsonRecord, customCalls: Set<string>): Lowered<JsonRecord> => {
   const { custom, function: called, id } = call

@@ -5,6 +5,7 @@
  * because the API refuses unknown members.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type CallBody } from "../transport/Transport.ts"
@@ -78,44 +79,43 @@ export interface LoweredRequest {
 }
 
 /** `maker`: the provider's slug, for the reasoning that it made. */
-export const lowerRequest = (
+export const lowerRequest = resultFn(function* (
   request: ChatRequest,
   offer: ModelOffer,
   maker: string,
   stream: boolean
-): Lowered<LoweredRequest> =>
-  Result.gen(function* () {
-    yield* refusals(request)
-    const format = yield* formatOf(request.response_format)
-    // JSON without a schema needs the word in the input, and the API does not look into
-    // instructions.
-    const { input, instructions } = yield* lowerMessages(request.messages, maker, format?.["type"] !== "json_object")
-    const tooling = yield* lowerTools(request)
-    const reasoning = reasoningOf(request, offer)
-    const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
-    const sampling = isFixed ? {} : membersOf(request, samplingMembers)
-    const body = sentJson(
-      {
-        ...sessionOf(request),
-        ...membersOf(request, same),
-        model: offer.upstream,
-        ...(instructions === null ? {} : { instructions }),
-        input,
-        ...tooling,
-        ...textOf(format, request),
-        ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
-        ...sampling,
-        ...limitOf(request),
-        ...includeOf(request, offer),
-        ...(stream ? streamOptions(request) : {}),
-        store: false,
-        stream
-      },
-      request.messages
-    )
-    const unsent = samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling))
-    return { body, leftOut: leftOut(request, responsesParameters, unsent, same) }
-  })
+): StepsOf<Lowered<LoweredRequest>> {
+  yield* refusals(request)
+  const format = yield* formatOf(request.response_format)
+  // JSON without a schema needs the word in the input, and the API does not look into
+  // instructions.
+  const { input, instructions } = yield* lowerMessages(request.messages, maker, format?.["type"] !== "json_object")
+  const tooling = yield* lowerTools(request)
+  const reasoning = reasoningOf(request, offer)
+  const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
+  const sampling = isFixed ? {} : membersOf(request, samplingMembers)
+  const body = sentJson(
+    {
+      ...sessionOf(request),
+      ...membersOf(request, same),
+      model: offer.upstream,
+      ...(instructions === null ? {} : { instructions }),
+      input,
+      ...tooling,
+      ...textOf(format, request),
+      ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+      ...sampling,
+      ...limitOf(request),
+      ...includeOf(request, offer),
+      ...(stream ? streamOptions(request) : {}),
+      store: false,
+      stream
+    },
+    request.messages
+  )
+  const unsent = samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling))
+  return { body, leftOut: leftOut(request, responsesParameters, unsent, same) }
+})
 
 const sessionOf = ({ session_id }: ChatRequest) =>
   typeof session_id === "string" ? { prompt_cache_key: session_id } : {}

@@ -5,22 +5,22 @@
  * `Unsupported`.
  */
 import { Result } from "effect"
+import { resultFn, type StepsOf } from "../../domain/runtime/ResultFn.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type Lowered, unsupported } from "./Parts.ts"
 
 /** The members of the body for tools and their choice. */
-export const lowerTools = (request: ChatRequest): Lowered<JsonRecord> =>
-  Result.gen(function* () {
-    const { parallel_tool_calls, tool_choice, tools } = request
-    if (Array.isArray(request["functions"])) return yield* unsupported("functions", "send tools instead of functions")
-    const lowered = yield* Result.all(jsonRecordsOf(tools).map(toolOf))
-    return {
-      ...(lowered.length === 0 ? {} : { tools: lowered }),
-      ...(tool_choice === undefined || tool_choice === null ? {} : { tool_choice: yield* choiceOf(tool_choice) }),
-      ...(typeof parallel_tool_calls === "boolean" ? { parallel_tool_calls } : {})
-    }
-  })
+export const lowerTools = resultFn(function* (request: ChatRequest): StepsOf<Lowered<JsonRecord>> {
+  const { parallel_tool_calls, tool_choice, tools } = request
+  if (Array.isArray(request["functions"])) return yield* unsupported("functions", "send tools instead of functions")
+  const lowered = yield* Result.all(jsonRecordsOf(tools).map(toolOf))
+  return {
+    ...(lowered.length === 0 ? {} : { tools: lowered }),
+    ...(tool_choice === undefined || tool_choice === null ? {} : { tool_choice: yield* choiceOf(tool_choice) }),
+    ...(typeof parallel_tool_calls === "boolean" ? { parallel_tool_calls } : {})
+  }
+})
 
 const toolOf = (tool: JsonRecord): Lowered<JsonRecord> => {
   const { custom, function: called, type } = tool
