@@ -25,7 +25,10 @@ const reportOf = async (file: string, pid: number): Promise<string> => {
   return readFileSync(file, "utf8")
 }
 
-/** Watches the garbage collector of a server until the returned function is called. Without a probe: reports nothing. */
+/**
+ * Watches the garbage collector of a server until the returned function is called. Without a probe:
+ * reports nothing.
+ */
 export const watchGarbage = async ({ garbage, pid }: Server): Promise<() => Promise<Garbage>> => {
   if (garbage === undefined) return () => Promise.resolve(nothing)
   await reportOf(garbage, pid)

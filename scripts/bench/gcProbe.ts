@@ -1,8 +1,8 @@
 /**
- * Loaded into a process under measurement. A SIGUSR2 starts to watch the garbage collector, the next
- * one stops it and writes what was collected between them to the file in `BENCH_GARBAGE`, as JSON.
- * Each report is a new file. The profiler keeps some kilobytes of each collection outside the heap,
- * so it is off the rest of the time: a soak would measure the profiler's own growth.
+ * Loaded into a process under measurement. A SIGUSR2 starts to watch the garbage collector, the
+ * next one stops it and writes what was collected between them to the file in `BENCH_GARBAGE`, as
+ * JSON. Each report is a new file. The profiler keeps some kilobytes of each collection outside the
+ * heap, so it is off the rest of the time: a soak would measure the profiler's own growth.
  */
 import { renameSync, writeFileSync } from "node:fs"
 import { GCProfiler } from "node:v8"

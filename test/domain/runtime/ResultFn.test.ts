@@ -39,12 +39,6 @@ describe("resultFn", () => {
       return yield* Result.succeed(values.length)
     })
     expect(keptBy((values) => void sum(values))).toBeLessThan(5_000_000)
-    const made = (values: ReadonlyArray<number>) =>
-      Result.gen(function* () {
-        return yield* Result.succeed(values.length)
-      })
-    // Why there is resultFn at all.
-    expect(keptBy((values) => void made(values))).toBeGreaterThan(10_000_000)
   })
 })
 
